@@ -5,7 +5,11 @@ export default defineConfig({
   test: {
     projects: [
       {
-        test: { name: "node", include: ["test/{core,providers,cli}/**/*.test.ts", "test/*.test.ts"], environment: "node" },
+        test: {
+          name: "node",
+          include: ["test/{core,providers,cli}/**/*.test.ts", "test/*.test.ts"],
+          environment: "node",
+        },
       },
       {
         plugins: [
@@ -20,7 +24,10 @@ export default defineConfig({
             },
           }),
         ],
-        test: { name: "workers", include: ["test/{log,buffer,tenants,sinks,ingress,admin,flow,alerts,observe}/**/*.test.ts"] },
+        test: {
+          name: "workers",
+          include: ["test/{log,buffer,tenants,sinks,ingress,admin,flow,alerts,observe}/**/*.test.ts"],
+        },
       },
     ],
   },

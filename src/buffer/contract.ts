@@ -1,0 +1,193 @@
+/**
+ * The calls between Worker and tenant object, as plain data [O12]: a Worker of the previous release must be able to
+ * talk to an object of this one and the other way round, so fields are only ever added.
+ */
+import type { IdTrust } from "../core/event.ts";
+import type { ConfigRecord } from "../tenants/config.ts";
+
+/** One verified arrival. Digests are made by the Worker, where the time is spread over many isolates. */
+export interface IngestCall {
+  readonly tenant: string;
+  /** The version of the configuration the request was verified with [O4]. */
+  readonly version: number;
+  readonly source: string;
+  readonly provider: string;
+  readonly eventId: string;
+  readonly trust: IdTrust;
+  readonly type: string | null;
+  readonly contentType: string | null;
+  /** JSON object of the kept headers [I14], "" when there are none. */
+  readonly headers: string;
+  readonly hops: number;
+  /** What to do with this provider's events over the limit [R3]. */
+  readonly overLimit: "reject" | "absorb";
+  /**
+   * Digests in one piece: 16 bytes of SHA-256(eventId), 8 bytes of SHA-256(body) and, only where `trust` is
+   * `unsigned`, 16 bytes of SHA-256(suffixed event id) [D8].
+   */
+  readonly keys: Uint8Array;
+  readonly body: Uint8Array;
+}
+
+export type IngestAnswer =
+  | { readonly kind: "buffered" | "deduplicated" | "reopened"; readonly eventId: string }
+  | { readonly kind: "rate-limited"; readonly retryAfterSeconds: number }
+  | { readonly kind: "unavailable"; readonly code: string; readonly retryAfterSeconds: number }
+  | { readonly kind: "stale"; readonly record: ConfigRecord }
+  | { readonly kind: "unconfigured" };
+
+/** `ifVersion`: only if the stored version is this one [O4] (null: whatever it is). */
+export interface ConfigureCall {
+  readonly tenant: string;
+  readonly ifVersion: number | null;
+  /** Remove destinations that have a backlog; their events are counted as purged [V21]. */
+  readonly force: boolean;
+  /** Sealed by the Worker; the object numbers it, `version` in here is ignored. */
+  readonly record: ConfigRecord;
+}
+
+export type ConfigureAnswer =
+  | { readonly kind: "configured"; readonly record: ConfigRecord; readonly everywhere: boolean }
+  | { readonly kind: "version-conflict"; readonly version: number }
+  | { readonly kind: "has-backlog"; readonly destinations: Readonly<Record<string, number>> }
+  | { readonly kind: "refused"; readonly code: string; readonly detail: string };
+
+export type DestinationState = "closed" | "open" | "half-open" | "holding" | "paused" | "disabled";
+
+/** The ledger of one destination [X5]: offered = delivered + backlog + dead + filtered + purged + expired + erased. */
+export interface DestinationStats {
+  readonly state: DestinationState;
+  readonly offered: number;
+  readonly delivered: number;
+  readonly backlog: number;
+  readonly retrying: number;
+  readonly dead: number;
+  readonly filtered: number;
+  readonly purged: number;
+  readonly expired: number;
+  readonly erased: number;
+  readonly oldestBacklogAgeMs: number | null;
+  readonly nextAttemptAt: string | null;
+}
+
+export interface AlertRow {
+  readonly kind: string;
+  readonly destination: string | null;
+  readonly raisedAt: string;
+  readonly clearedAt: string | null;
+  readonly detail: string;
+}
+
+export interface TenantStats {
+  readonly tenant: string;
+  readonly version: number;
+  readonly accepted: number;
+  /** These four are approximate [X9]. */
+  readonly deduplicated: number;
+  readonly deduplicatedWithOtherBody: number;
+  readonly rateLimited: number;
+  readonly reopened: number;
+  readonly destinations: Readonly<Record<string, DestinationStats>>;
+  readonly storage: { readonly bytes: number; readonly segments: number };
+  readonly cost: {
+    readonly since: string;
+    readonly rowsWritten: number;
+    readonly rowsRead: number;
+    readonly setupRows: number;
+  };
+  readonly alerts: readonly AlertRow[];
+}
+
+/** One event as `GET …/events/:id` shows it; no bytes. */
+export interface EventView {
+  readonly id: string;
+  readonly seq: string;
+  readonly source: string;
+  readonly provider: string;
+  readonly type: string | null;
+  readonly receivedAt: string;
+  readonly contentType: string | null;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly bodySizeBytes: number;
+  readonly destinations: Readonly<Record<string, EventDestinationView>>;
+}
+
+export interface EventDestinationView {
+  readonly state:
+    | "backlog"
+    | "retrying"
+    | "delivered"
+    | "dead"
+    | "filtered"
+    | "purged"
+    | "expired"
+    | "erased"
+    | "not-offered";
+  readonly reason?: string;
+  readonly nextAttemptAt?: string;
+  readonly attempts: readonly AttemptView[];
+}
+
+export interface AttemptView {
+  readonly at: string;
+  readonly batchId: string;
+  readonly durationMs: number;
+  readonly status: number | null;
+  readonly outcome: string;
+  readonly response: string;
+}
+
+export type BodyAnswer =
+  | { readonly kind: "body"; readonly body: Uint8Array; readonly contentType: string | null }
+  | { readonly kind: "not-found" }
+  | { readonly kind: "expired" };
+
+export interface DeadLetterView {
+  readonly id: string;
+  readonly seq: string;
+  readonly destination: string;
+  readonly source: string;
+  readonly type: string | null;
+  readonly reason: string;
+  readonly receivedAt: string;
+  readonly diedAt: string;
+  readonly attempts: number;
+  readonly lastStatus: number | null;
+  readonly lastResponse: string;
+}
+
+export interface DeadLetterQuery {
+  readonly destination: string;
+  readonly limit: number;
+  readonly cursor: string | null;
+}
+
+/** What the tenant's object answers to; every method takes and returns plain data. */
+export interface TenantBufferCalls {
+  ingest(call: IngestCall): Promise<IngestAnswer>;
+  /** The newest configuration, or null where there is none. */
+  readConfig(): Promise<ConfigRecord | null>;
+  configure(call: ConfigureCall): Promise<ConfigureAnswer>;
+  /** 409-like `has-backlog` unless forced; leaves a tombstone for 24 h. */
+  deleteTenant(call: {
+    readonly tenant: string;
+    readonly ifVersion: number | null;
+    readonly force: boolean;
+  }): Promise<ConfigureAnswer>;
+  /** null: no configuration. */
+  stats(): Promise<TenantStats | null>;
+  drain(): Promise<{ readonly drained: true }>;
+  pause(destination: string): Promise<boolean>;
+  resume(destination: string): Promise<boolean>;
+  event(eventId: string): Promise<EventView | null>;
+  body(eventId: string): Promise<BodyAnswer>;
+  deadLetters(
+    query: DeadLetterQuery,
+  ): Promise<{ readonly items: readonly DeadLetterView[]; readonly cursor: string | null } | null>;
+  /** Puts dead letters back in the backlog by event id; null: no such destination. */
+  redrive(call: {
+    readonly destination: string;
+    readonly ids: readonly string[];
+    readonly dryRun: boolean;
+  }): Promise<{ readonly count: number } | null>;
+}

@@ -1,0 +1,70 @@
+import type { DeliverySettings } from "../core/delivery/settings.ts";
+
+/**
+ * The configuration of a tenant as it is stored (sealed as a whole [O3]) and read on the ingress path: validated,
+ * every default filled in, so that nothing has to be parsed again. `schema.ts` makes it from an operator's input.
+ */
+export interface TenantConfig {
+  readonly active: boolean;
+  readonly maxBodyBytes: number;
+  readonly shards: number;
+  /** In the order of the operator's input [I1]. Look ids up with `Object.hasOwn`. */
+  readonly sources: Readonly<Record<string, SourceConfig>>;
+  readonly rateLimit: {
+    readonly events: number;
+    readonly windowSeconds: number;
+    readonly action: "reject" | "absorb" | "auto";
+  };
+  readonly dedupeWindowSeconds: number;
+  readonly contentDedupeSeconds: number;
+  readonly retainSeconds: number;
+  readonly retainBytes: number;
+  readonly deadLetterTtlSeconds: number;
+  readonly maxBacklogEvents: number;
+  readonly maxBacklogBytes: number;
+  readonly destinations: Readonly<Record<string, DestinationConfig>>;
+  readonly alerts: { readonly webhookUrl: string | null; readonly format: "webhook" | "slack" } | null;
+}
+
+/** A secret in the form its provider shows it; `retiresAtMs` null: until it is removed [I9]. */
+export interface LiveSecret {
+  readonly value: string;
+  readonly retiresAtMs: number | null;
+}
+
+export interface SourceConfig {
+  readonly provider: string;
+  readonly secrets: readonly LiveSecret[];
+  readonly toleranceSeconds: number | null;
+  readonly forwardHeaders: readonly string[];
+  readonly eventId: { readonly header: string } | { readonly pointer: string } | null;
+  readonly publicUrl: string | null;
+  readonly verifyToken: string | null;
+  readonly params: Readonly<Record<string, string>>;
+  /** Only for `provider: "custom"`: the row, already checked by the table's own schema. */
+  readonly custom: unknown;
+}
+
+export interface DestinationConfig {
+  readonly kind: "http" | "queue";
+  /** http: where to POST. `null`: the default origin, read from the settings at the time of sending [V5]. */
+  readonly url: string | null;
+  readonly bearerToken: string | null;
+  readonly signingSecrets: readonly string[];
+  readonly signature: "standard" | "timestamped";
+  readonly format: "batch" | "single" | "cloudevents";
+  readonly filter: { readonly sources: readonly string[] | null; readonly types: readonly string[] | null } | null;
+  readonly from: "now" | "oldest";
+  readonly delivery: DeliverySettings;
+}
+
+/** The sealed configuration as KV and the tenant's object keep it. */
+export interface ConfigRecord {
+  readonly v: 1;
+  readonly version: number;
+  readonly state: "live" | "deleted";
+  /** Which CONFIG_KEY sealed it. */
+  readonly keyId: string;
+  /** base64 of iv ‖ AES-256-GCM(JSON of TenantConfig), the tenant id bound in as additional data. */
+  readonly sealed: string;
+}
