@@ -1,0 +1,66 @@
+/**
+ * The copy of a tenant's configuration that Workers read [O4]. The tenant's object owns the configuration and writes
+ * it here; a Worker only reads. Values are `ConfigRecord`s: nothing in KV is readable without the key [O3].
+ */
+import type { ConfigRecord } from "./config.ts";
+
+const PREFIX = "tenant:";
+
+/** Shortest time the platform lets a location remember a value or a miss. */
+const CACHE_TTL_SECONDS = 30;
+
+/** How long a tombstone stays, so that a Worker with an old copy learns of the deletion [O4]. */
+const TOMBSTONE_TTL_SECONDS = 86_400;
+
+/** The part of a KV namespace this needs. */
+export interface ConfigKv {
+  get(key: string, options: { type: "json"; cacheTtl: number }): Promise<unknown>;
+  put(key: string, value: string, options: { metadata: unknown; expirationTtl?: number }): Promise<void>;
+  list(options: { prefix: string; cursor?: string; limit: number }): Promise<ConfigKvPage>;
+}
+
+interface ConfigKvPage {
+  readonly keys: readonly { readonly name: string; readonly metadata?: unknown }[];
+  readonly list_complete: boolean;
+  readonly cursor?: string;
+}
+
+/** The tenant's record, or null where KV has none (or something that is not a record). Throws when KV fails. */
+export async function readRecord(kv: ConfigKv, tenant: string): Promise<ConfigRecord | null> {
+  const value = await kv.get(PREFIX + tenant, { type: "json", cacheTtl: CACHE_TTL_SECONDS });
+  return isRecord(value) ? value : null;
+}
+
+/** Writes the record; a deleted tenant's goes away by itself after a day. Throws when KV fails. */
+export async function writeRecord(kv: ConfigKv, tenant: string, record: ConfigRecord): Promise<void> {
+  const metadata = { version: record.version, state: record.state };
+  const options = record.state === "deleted" ? { metadata, expirationTtl: TOMBSTONE_TTL_SECONDS } : { metadata };
+  await kv.put(PREFIX + tenant, JSON.stringify(record), options);
+}
+
+/** One page of the names of tenants that are not deleted, in order. `cursor` null: there is no further page. */
+export async function listTenants(
+  kv: ConfigKv,
+  limit: number,
+  cursor: string | null,
+): Promise<{ readonly tenants: readonly string[]; readonly cursor: string | null }> {
+  const page = await kv.list(cursor === null ? { prefix: PREFIX, limit } : { prefix: PREFIX, limit, cursor });
+  const tenants = page.keys.filter((key) => !isDeleted(key.metadata)).map((key) => key.name.slice(PREFIX.length));
+  return { tenants, cursor: page.list_complete ? null : (page.cursor ?? null) };
+}
+
+function isDeleted(metadata: unknown): boolean {
+  return typeof metadata === "object" && metadata !== null && "state" in metadata && metadata.state === "deleted";
+}
+
+function isRecord(value: unknown): value is ConfigRecord {
+  if (typeof value !== "object" || value === null) return false;
+  const record = value as Partial<Record<keyof ConfigRecord, unknown>>;
+  return (
+    record.v === 1 &&
+    typeof record.version === "number" &&
+    (record.state === "live" || record.state === "deleted") &&
+    typeof record.keyId === "string" &&
+    typeof record.sealed === "string"
+  );
+}
