@@ -7,6 +7,8 @@ export type Outcome = (
   | {
       readonly kind: "accepted" /** Ids of events refused inside a 2xx [V23]; empty: all were accepted. */;
       readonly refusedIds: readonly string[];
+      /** Ids named as refused that are not in the batch: without effect, worth a log line [V23]. */
+      readonly unknownIds?: readonly string[];
     }
   | { readonly kind: "refused" }
   | {

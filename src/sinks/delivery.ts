@@ -1,0 +1,45 @@
+import type { StoredEvent } from "../core/event.ts";
+
+/** Where an HTTP destination listens and how it wants its requests; the settings in force at the time of sending [V21]. */
+export interface HttpDestination {
+  readonly url: string;
+  /** Sent as `Authorization: Bearer …`. */
+  readonly bearerToken: string | null;
+  /** Standard Webhooks secrets (`whsec_<base64>`); one signature each, newest first. Empty: unsigned [V4]. */
+  readonly signingSecrets: readonly string[];
+  /** `timestamped` adds `X-Webhook-Event-Id` and `X-Signature: t=…,v1=…`, keyed by the secret's text. */
+  readonly signature: "standard" | "timestamped";
+  readonly format: "batch" | "single" | "cloudevents";
+  /** Of the whole exchange, the reading of the answer included [V8]. */
+  readonly timeoutMs: number;
+  readonly retryAfterMaxSeconds: number;
+}
+
+/** An event on its way out. */
+export interface DeliveredEvent extends StoredEvent {
+  /** 1 + the attempts charged to it so far. */
+  readonly attempt: number;
+  /** Sent again on an operator's wish [X3]. */
+  readonly replay: boolean;
+}
+
+/** The content of one request. */
+export interface Delivery {
+  readonly tenant: string;
+  readonly destination: string;
+  /** From `batchId`; the same for a batch that is repeated unchanged. */
+  readonly batchId: string;
+  readonly nowMs: number;
+  /** At least one; exactly one where the format sends single events. */
+  readonly events: readonly DeliveredEvent[];
+  /** The most Spillways that any of the events had passed before it came here; the request says one more [V17]. */
+  readonly hops: number;
+}
+
+/** What holds for every URL of this deployment [V17]. */
+export interface DestinationPolicy {
+  /** `ALLOW_INSECURE_DESTINATIONS`: local development. */
+  readonly allowInsecure: boolean;
+  /** Names under which this Worker itself is reached. */
+  readonly ownHosts: readonly string[];
+}
