@@ -7,7 +7,7 @@ export default defineConfig({
       {
         test: {
           name: "node",
-          include: ["test/{core,providers,cli}/**/*.test.ts", "test/*.test.ts"],
+          include: ["test/{core,providers,cli,crash,mutants}/**/*.test.ts", "test/*.test.ts"],
           environment: "node",
         },
       },

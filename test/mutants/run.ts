@@ -1,0 +1,79 @@
+/**
+ * `npm run test:mutants`: makes one line of the source wrong at a time and expects a test of the broken rule to fail.
+ *
+ *   --only <text>  mutants whose title contains it; may be repeated
+ *   --jobs <n>     how many at a time (by default one per processor, at most 4)
+ *
+ * Exit code 1 when a mutant survives, does not load, or no longer fits the source.
+ */
+import { readFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { type Mutant, mutantTitle, mutated } from "./mutant.ts";
+import { MUTANTS } from "./mutants.ts";
+import { runRuleTests } from "./rule-tests.ts";
+import { Tree } from "./tree.ts";
+import { type Verdict, verdictOf } from "./verdict.ts";
+
+const PROJECT_DIR = join(import.meta.dirname, "../..");
+
+const { values: options } = parseArgs({
+  options: { only: { type: "string", multiple: true }, jobs: { type: "string" } },
+});
+
+async function main(): Promise<number> {
+  const selected = MUTANTS.filter((mutant) => options.only?.some((text) => mutantTitle(mutant).includes(text)) ?? true);
+  const misfits = selected.filter(
+    (mutant) => mutated(readFileSync(join(PROJECT_DIR, mutant.file), "utf8"), mutant) === null,
+  );
+  for (const mutant of misfits) console.log(`does not fit  ${mutantTitle(mutant)}`);
+  if (misfits.length > 0) return 1;
+
+  const jobs = Math.min(selected.length, Number(options.jobs ?? Math.min(4, availableParallelism())));
+  const trees = Array.from({ length: jobs }, () => new Tree(PROJECT_DIR));
+  try {
+    if (!(await isBaselineSound(trees, selected))) return 1;
+    const verdicts = await tryAll(trees, selected);
+    const killedCount = verdicts.filter((verdict) => verdict.kind === "killed").length;
+    const ruleCount = new Set(selected.map((mutant) => mutant.rule)).size;
+    console.log(`${killedCount} of ${selected.length} mutants of ${ruleCount} rules were killed`);
+    return killedCount === selected.length ? 0 : 1;
+  } finally {
+    for (const tree of trees) tree.remove();
+  }
+}
+
+/** A test that fails anyway would kill every mutant: without one, all tests of these rules must pass. */
+async function isBaselineSound(trees: readonly Tree[], selected: readonly Mutant[]): Promise<boolean> {
+  const [tree] = trees;
+  if (tree === undefined) return true;
+  const rules = [...new Set(selected.map((mutant) => mutant.rule))];
+  const baseline = await runRuleTests(tree.dir, rules, false);
+  if (baseline.kind === "passed") {
+    console.log(`${baseline.passedCount} tests of ${rules.length} rules pass without a mutant`);
+    return true;
+  }
+  console.log(`without a mutant: ${JSON.stringify(baseline, null, 2)}`);
+  return false;
+}
+
+async function tryAll(trees: readonly Tree[], selected: readonly Mutant[]): Promise<readonly Verdict[]> {
+  const waiting = [...selected];
+  const verdicts: Verdict[] = [];
+  await Promise.all(
+    trees.map(async (tree) => {
+      for (let mutant = waiting.shift(); mutant !== undefined; mutant = waiting.shift()) {
+        const { rule } = mutant;
+        const run = await tree.withMutant(mutant, () => runRuleTests(tree.dir, [rule], true));
+        const verdict = verdictOf(run);
+        verdicts.push(verdict);
+        const detail = verdict.kind === "killed" ? verdict.by : verdict.kind === "broken" ? verdict.why : "";
+        console.log(`${verdict.kind.padEnd(8)}  ${mutantTitle(mutant)}${detail === "" ? "" : `\n          ${detail}`}`);
+      }
+    }),
+  );
+  return verdicts;
+}
+
+process.exitCode = await main();
