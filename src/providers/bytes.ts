@@ -1,0 +1,112 @@
+/**
+ * Text forms of bytes, strictly: a lenient decoder hides typing errors in secrets and widens what counts as a
+ * signature. Every decoder answers `null` for text that is not of its form, and never throws [I8].
+ */
+
+const HEX = "0123456789abcdef";
+const BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+const NOT_A_DIGIT = 255;
+
+const hexValues = table(HEX);
+for (const letter of "ABCDEF") hexValues[letter.charCodeAt(0)] = HEX.indexOf(letter.toLowerCase());
+const base64Values = table(BASE64);
+const base64UrlValues = table(`${BASE64.slice(0, 62)}-_`);
+
+function table(alphabet: string): Uint8Array {
+  const values = new Uint8Array(128).fill(NOT_A_DIGIT);
+  for (let i = 0; i < alphabet.length; i++) values[alphabet.charCodeAt(i)] = i;
+  return values;
+}
+
+function digit(values: Uint8Array, text: string, at: number): number {
+  return values[text.charCodeAt(at)] ?? NOT_A_DIGIT;
+}
+
+/** Hex in either case, an even number of digits, at least two. */
+export function bytesFromHex(text: string): Uint8Array<ArrayBuffer> | null {
+  const length = text.length;
+  if (length === 0 || length % 2 !== 0) return null;
+  const bytes = new Uint8Array(length / 2);
+  for (let i = 0; i < length; i += 2) {
+    const high = digit(hexValues, text, i);
+    const low = digit(hexValues, text, i + 1);
+    if (high === NOT_A_DIGIT || low === NOT_A_DIGIT) return null;
+    bytes[i / 2] = (high << 4) | low;
+  }
+  return bytes;
+}
+
+/** Base64 with its padding, and no stray bits in the last digit: every byte string has exactly one spelling. */
+export function bytesFromBase64(text: string): Uint8Array<ArrayBuffer> | null {
+  if (text.length === 0 || text.length % 4 !== 0) return null;
+  const padding = text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0;
+  return decode(base64Values, text, text.length - padding);
+}
+
+/** Base64url; the padding may be left out, as most senders do. */
+export function bytesFromBase64Url(text: string): Uint8Array<ArrayBuffer> | null {
+  const padding = text.length % 4 !== 0 ? 0 : text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0;
+  return decode(base64UrlValues, text, text.length - padding);
+}
+
+function decode(values: Uint8Array, text: string, digitCount: number): Uint8Array<ArrayBuffer> | null {
+  const rest = digitCount % 4;
+  if (digitCount === 0 || rest === 1) return null;
+  const bytes = new Uint8Array((digitCount * 6) >> 3);
+  let held = 0;
+  let heldBits = 0;
+  let filled = 0;
+  for (let i = 0; i < digitCount; i++) {
+    const value = digit(values, text, i);
+    if (value === NOT_A_DIGIT) return null;
+    held = ((held << 6) | value) & 0xffff;
+    heldBits += 6;
+    if (heldBits >= 8) {
+      heldBits -= 8;
+      bytes[filled++] = held >> heldBits;
+    }
+  }
+  return (held & ((1 << heldBits) - 1)) === 0 ? bytes : null;
+}
+
+export function hexFromBytes(bytes: Uint8Array): string {
+  let text = "";
+  for (const byte of bytes) text += HEX.charAt(byte >> 4) + HEX.charAt(byte & 15);
+  return text;
+}
+
+export function base64FromBytes(bytes: Uint8Array): string {
+  let binary = "";
+  for (const byte of bytes) binary += String.fromCharCode(byte);
+  return btoa(binary);
+}
+
+const encoder = new TextEncoder();
+
+export function utf8(text: string): Uint8Array<ArrayBuffer> {
+  // An encoder never answers with shared memory, though its type allows it.
+  return encoder.encode(text) as Uint8Array<ArrayBuffer>;
+}
+
+/** The text, or `null` where the bytes are not UTF-8. A byte order mark is not part of the text. */
+export function textFromUtf8(bytes: Uint8Array): string | null {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes);
+  } catch {
+    return null;
+  }
+}
+
+let crcTable: Uint32Array | null = null;
+
+/** CRC-32 (IEEE 802.3), as PayPal signs it; an unsigned number. */
+export function crc32(bytes: Uint8Array): number {
+  crcTable ??= Uint32Array.from({ length: 256 }, (_, index) => {
+    let value = index;
+    for (let bit = 0; bit < 8; bit++) value = value & 1 ? (value >>> 1) ^ 0xedb88320 : value >>> 1;
+    return value;
+  });
+  let crc = 0xffffffff;
+  for (const byte of bytes) crc = (crc >>> 8) ^ (crcTable[(crc ^ byte) & 255] ?? 0);
+  return (crc ^ 0xffffffff) >>> 0;
+}

@@ -1,0 +1,26 @@
+import type { Arrival, VerifySource } from "../arrival.ts";
+import { digest, digestSizeBytes, equalDigests } from "../crypto.ts";
+import type { DigestScheme } from "../scheme.ts";
+import { rejected, type Verdict } from "../verdict.ts";
+import { prepare } from "./templated.ts";
+
+/** Verifies a plain hash over a template that contains the secret. */
+export async function verifyDigestScheme(
+  scheme: DigestScheme,
+  source: VerifySource,
+  arrival: Arrival,
+): Promise<Verdict> {
+  const prepared = await prepare(scheme, source, arrival, digestSizeBytes(scheme.hash));
+  if (prepared.kind === "rejected") return prepared;
+  for (const secret of source.secrets) {
+    const messages = prepared.messages(secret);
+    if ("kind" in messages) return messages;
+    for (const message of messages) {
+      const expected = await digest(scheme.hash, message);
+      for (const candidate of prepared.candidates) {
+        if (equalDigests(expected, candidate)) return prepared.conclude();
+      }
+    }
+  }
+  return rejected("signature-mismatch");
+}

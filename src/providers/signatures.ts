@@ -1,0 +1,122 @@
+import { bytesFromBase64, bytesFromBase64Url, bytesFromHex } from "./bytes.ts";
+import type { Fields, RequestParts } from "./request-parts.ts";
+import type { SignatureForm } from "./scheme.ts";
+import { type Rejected, rejected } from "./verdict.ts";
+
+/** More candidates than this are not tried [I9]. */
+export const SIGNATURES_MAX = 16;
+const TEXT_LENGTH_MAX = 8_192;
+
+export interface Signatures {
+  readonly kind: "found";
+  readonly candidates: readonly Uint8Array<ArrayBuffer>[];
+  /** The other entries of the header, for `field:` references. */
+  readonly fields: Fields;
+}
+
+const NO_FIELDS: Fields = new Map();
+
+/**
+ * The signatures a request carries, decoded. Entries of other versions and entries that cannot be decoded are
+ * skipped, so that one bad entry does not spoil a good one; none left is a rejection, never an exception [I8].
+ */
+export function readSignatures(
+  form: SignatureForm,
+  parts: RequestParts,
+  sizeBytes: number | null,
+  item?: readonly string[],
+): Signatures | Rejected {
+  const texts = signatureTexts(form, parts, item);
+  if (texts.length === 0) return rejected("missing-signature");
+  const candidates: Uint8Array<ArrayBuffer>[] = [];
+  let fields: Map<string, string> | null = null;
+  let lengthSeen: number | null = null;
+  const wantedKey = form.keyIs === undefined ? null : parts.text(form.keyIs);
+
+  const take = (text: string): void => {
+    if (candidates.length >= SIGNATURES_MAX) return;
+    const bytes = decodeSignature(form, text);
+    if (bytes === null) return;
+    if (sizeBytes !== null && bytes.length !== sizeBytes) lengthSeen = bytes.length;
+    else candidates.push(bytes);
+  };
+
+  for (const text of texts) {
+    if (text.length > TEXT_LENGTH_MAX) continue;
+    if (form.list === undefined) {
+      take(text.trim());
+      continue;
+    }
+    const { separator, equals, key } = form.list;
+    for (const entry of text.split(separator)) {
+      const at = entry.indexOf(equals);
+      if (at < 0) continue;
+      const name = entry.slice(0, at).trim();
+      const value = entry.slice(at + equals.length).trim();
+      if (key === "*" ? wantedKey === null || wantedKey === name : key === name) take(value);
+      else {
+        fields ??= new Map();
+        // A repeated field is ambiguous: it counts as unreadable rather than as either value.
+        fields.set(name, fields.has(name) ? "" : value);
+      }
+    }
+  }
+  if (candidates.length === 0) {
+    return rejected("malformed-signature", malformedEvidence(form, lengthSeen, sizeBytes, fields));
+  }
+  return { kind: "found", candidates, fields: fields ?? NO_FIELDS };
+}
+
+function signatureTexts(form: SignatureForm, parts: RequestParts, item?: readonly string[]): string[] {
+  const { from } = form;
+  if (typeof from === "string") {
+    if (from.startsWith("headers:")) return numberedHeaders(from.slice("headers:".length, -1), parts.arrival.headers);
+    const text = parts.text(from, undefined, item);
+    return text === null || text === "" ? [] : [text];
+  }
+  const texts: string[] = [];
+  for (const ref of from) {
+    const text = parts.text(ref, undefined, item);
+    if (text !== null && text !== "") texts.push(text);
+  }
+  return texts;
+}
+
+function numberedHeaders(start: string, headers: Headers): string[] {
+  const texts: string[] = [];
+  headers.forEach((value, name) => {
+    if (name.startsWith(start) && value !== "" && texts.length < SIGNATURES_MAX) texts.push(value);
+  });
+  return texts;
+}
+
+function decodeSignature(form: SignatureForm, text: string): Uint8Array<ArrayBuffer> | null {
+  let digits = text;
+  if (form.prefix !== undefined) {
+    if (!text.startsWith(form.prefix)) return null;
+    digits = text.slice(form.prefix.length);
+  }
+  switch (form.encoding) {
+    case "hex":
+      return bytesFromHex(digits);
+    case "base64":
+      return bytesFromBase64(digits);
+    case "base64url":
+      return bytesFromBase64Url(digits);
+  }
+}
+
+function malformedEvidence(
+  form: SignatureForm,
+  lengthSeen: number | null,
+  sizeBytes: number | null,
+  fields: Fields | null,
+): string {
+  if (lengthSeen !== null) return `the signature has ${lengthSeen} bytes instead of ${sizeBytes}`;
+  if (form.list !== undefined && form.list.key !== "*") {
+    const others = fields === null ? "" : ` (found: ${[...fields.keys()].slice(0, 4).join(", ").slice(0, 60)})`;
+    return `no usable entry "${form.list.key}"${others}`;
+  }
+  const prefix = form.prefix === undefined ? "" : ` after "${form.prefix}"`;
+  return `not ${form.encoding}${prefix}`;
+}

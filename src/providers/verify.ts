@@ -1,0 +1,38 @@
+import { unreachable } from "../core/assert.ts";
+import type { Arrival, VerifySource } from "./arrival.ts";
+import { verifyDigestScheme } from "./families/digest.ts";
+import { verifyHmacScheme } from "./families/hmac.ts";
+import { verifyTokenList, verifyTokenScheme } from "./families/token.ts";
+import type { ProviderRow } from "./row.ts";
+import { secretIsHandedOver, secretIsNeeded } from "./secret.ts";
+import { rejected, unusable, type Verdict } from "./verdict.ts";
+
+export type { Arrival, VerifySource } from "./arrival.ts";
+export type { RejectionReason, Strength, Verdict } from "./verdict.ts";
+
+/**
+ * Whether a request comes from the source's provider, and unaltered. Every kind of bad input is a rejection; never
+ * throws for what a sender wrote. `unusable` is our own fault and must be answered 503 [I7].
+ */
+export async function verify(row: ProviderRow, source: VerifySource, arrival: Arrival): Promise<Verdict> {
+  const { scheme } = row;
+  if (source.secrets.length === 0 && secretIsNeeded(row)) {
+    return secretIsHandedOver(row) ? rejected("awaiting-secret") : unusable("the source has no live secret");
+  }
+  switch (scheme.kind) {
+    case "hmac":
+      return verifyHmacScheme(scheme, source, arrival);
+    case "digest":
+      return verifyDigestScheme(scheme, source, arrival);
+    case "token":
+      return verifyTokenScheme(scheme, source, arrival);
+    case "token-list":
+      return verifyTokenList(scheme, source, arrival);
+    case "public-key":
+      return unusable("not yet");
+    case "jwt":
+      return unusable("not yet");
+    default:
+      return unreachable(scheme);
+  }
+}
