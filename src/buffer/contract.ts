@@ -191,3 +191,9 @@ export interface TenantBufferCalls {
     readonly dryRun: boolean;
   }): Promise<{ readonly count: number } | null>;
 }
+
+/** Where the objects of tenants are found; each call to `of` makes a fresh stub, as one is broken after an exception. */
+export interface TenantObjects {
+  /** `retryLimitMs`: how long the runtime may go on trying by itself [I13]. */
+  of(tenant: string, retryLimitMs: number): TenantBufferCalls;
+}
