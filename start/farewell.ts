@@ -1,0 +1,29 @@
+import colors from "picocolors";
+import type { Screen } from "./screen.ts";
+import { type Spillway, TENANT } from "./spillway.ts";
+import type { Settings } from "./state.ts";
+import { hmac } from "./webhooks.ts";
+
+/** What to try next, while everything stays up. */
+export function invite(screen: Screen, spillway: Spillway, settings: Settings): void {
+  const body = '{"hello":"spillway"}';
+  const address = spillway.addressOf(`/webhook/${TENANT}/internal`);
+  const signature = hmac(settings.internalSecret, body, "hex");
+  const authorization = `-H 'Authorization: Bearer ${settings.adminToken}'`;
+  screen.plain(`
+${colors.bold("It stays up. Send an event of your own:")} (the second time it is a duplicate; change the body and it is a forgery)
+
+curl -i '${address}' -H 'Content-Type: application/json' -H 'X-Event-ID: hello-1' -H 'X-Event-Type: greeting' -H 'X-Signature: ${signature}' -d '${body}'
+
+${colors.bold("Look at the books, and at the event:")}
+
+curl ${authorization} '${spillway.addressOf(`/admin/tenants/${TENANT}/stats`)}'
+curl ${authorization} '${spillway.addressOf(`/admin/tenants/${TENANT}/events/internal%3Ahello-1`)}'
+
+   webhooks      ${spillway.addressOf(`/webhook/${TENANT}/{stripe,github,shopify,slack,internal}`)}
+   admin API     ${spillway.addressOf("/admin/tenants")}
+   state         .spillway/ (delete it to begin anew)
+
+${colors.dim("Ctrl-C ends it.")}
+`);
+}
