@@ -22,6 +22,10 @@ function digit(values: Uint8Array, text: string, at: number): number {
   return values[text.charCodeAt(at)] ?? NOT_A_DIGIT;
 }
 
+export function bytesFrom(encoding: "hex" | "base64" | "base64url", text: string): Uint8Array<ArrayBuffer> | null {
+  return encoding === "hex" ? bytesFromHex(text) : encoding === "base64" ? bytesFromBase64(text) : bytesFromBase64Url(text);
+}
+
 /** Hex in either case, an even number of digits, at least two. */
 export function bytesFromHex(text: string): Uint8Array<ArrayBuffer> | null {
   const length = text.length;

@@ -22,10 +22,10 @@ export function handshakeMethods(row: ProviderRow): readonly ("GET" | "HEAD" | "
         methods.add("OPTIONS");
         break;
       case "echo-query":
+      case "echo-header":
         if (handshake.method === "GET") methods.add("GET");
         break;
       case "verify-token":
-      case "echo-header":
       case "hmac-query":
       case "digest-query":
         methods.add("GET");

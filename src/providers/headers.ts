@@ -34,7 +34,7 @@ export function carriesSignature(row: ProviderRow, source: VerifySource, headers
 
 function isHeaderThere(ref: string, headers: Headers): boolean {
   const parsed = refOf(ref);
-  return parsed.kind === "header" && headers.has(parsed.name);
+  return (parsed.kind === "header" || parsed.kind === "header-json") && headers.has(parsed.name);
 }
 
 const keptNames = new WeakMap<ProviderRow, readonly string[]>();

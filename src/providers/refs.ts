@@ -3,6 +3,7 @@
  * of what is signed, in the table and in an operator's own row.
  *
  * - `header:x-id` a header, its name in lower case
+ * - `header-json:x-signature/kid` a pointer into a header that is base64 of JSON
  * - `json:/data/id` a JSON pointer into the body (RFC 6901)
  * - `form:id` a field of a form body; `form-json:payload/user/id` a pointer into a field that holds JSON
  * - `query:id` a parameter of the URL
@@ -11,7 +12,7 @@
  * - `item:/id` a pointer into the item at hand, for bodies whose items are signed one by one
  */
 export type Ref = `${RefKind}:${string}`;
-export type RefKind = "header" | "json" | "form" | "form-json" | "query" | "param" | "field" | "item";
+export type RefKind = "header" | "header-json" | "json" | "form" | "form-json" | "query" | "param" | "field" | "item";
 
 export interface ParsedRef {
   readonly kind: RefKind;
@@ -22,7 +23,7 @@ export interface ParsedRef {
   readonly optional: boolean;
 }
 
-const REF = /^(header|json|form|form-json|query|param|field|item):(.+?)(\?)?$/s;
+const REF = /^(header|header-json|json|form|form-json|query|param|field|item):(.+?)(\?)?$/s;
 
 /** Reads a reference, or answers `null` where the text is none. */
 export function parseRef(text: string): ParsedRef | null {
@@ -35,7 +36,7 @@ export function parseRef(text: string): ParsedRef | null {
     const tokens = pointerTokens(rest);
     return tokens === null ? null : { kind, name: rest, tokens, optional };
   }
-  if (kind === "form-json") {
+  if (kind === "form-json" || kind === "header-json") {
     const slash = rest.indexOf("/");
     const tokens = slash > 0 ? pointerTokens(rest.slice(slash)) : null;
     return tokens === null ? null : { kind, name: rest.slice(0, slash), tokens, optional };

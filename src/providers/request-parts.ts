@@ -1,5 +1,5 @@
 import { type Arrival, param, type VerifySource } from "./arrival.ts";
-import { textFromUtf8 } from "./bytes.ts";
+import { bytesFromBase64, textFromUtf8 } from "./bytes.ts";
 import { JsonText, PARSED_BODY_BYTES_MAX } from "./json-body.ts";
 import { type ParsedRef, refOf } from "./refs.ts";
 
@@ -38,6 +38,10 @@ export class RequestParts {
     switch (ref.kind) {
       case "header":
         return this.arrival.headers.get(ref.name);
+      case "header-json": {
+        const bytes = bytesFromBase64(this.arrival.headers.get(ref.name) ?? "");
+        return bytes === null ? null : (JsonText.fromBytes(bytes)?.textAt(ref.tokens) ?? null);
+      }
       case "json":
         return this.json?.textAt(ref.tokens) ?? null;
       case "item":

@@ -130,7 +130,11 @@ export interface JwtScheme {
   /** Claims that must equal a value of the source's `params` where that is given. */
   readonly claimsFromParams?: Readonly<Record<string, string>>;
   readonly claims?: Readonly<Record<string, string | boolean>>;
-  readonly bodyHash?: { readonly claim: string; readonly hash: "SHA-256" | "SHA-512" };
+  readonly bodyHash?: {
+    readonly claim: string;
+    readonly hash: "SHA-256" | "SHA-512";
+    readonly encoding: "hex" | "base64" | "base64url";
+  };
   /** `exp` must be there. Where it is there, it is always checked. */
   readonly expires?: boolean;
   /** `iat` must be there and not be further away than this. */

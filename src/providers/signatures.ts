@@ -1,4 +1,4 @@
-import { bytesFromBase64, bytesFromBase64Url, bytesFromHex } from "./bytes.ts";
+import { bytesFrom } from "./bytes.ts";
 import type { Fields, RequestParts } from "./request-parts.ts";
 import type { SignatureForm } from "./scheme.ts";
 import { type Rejected, rejected } from "./verdict.ts";
@@ -96,14 +96,7 @@ function decodeSignature(form: SignatureForm, text: string): Uint8Array<ArrayBuf
     if (!text.startsWith(form.prefix)) return null;
     digits = text.slice(form.prefix.length);
   }
-  switch (form.encoding) {
-    case "hex":
-      return bytesFromHex(digits);
-    case "base64":
-      return bytesFromBase64(digits);
-    case "base64url":
-      return bytesFromBase64Url(digits);
-  }
+  return bytesFrom(form.encoding, digits);
 }
 
 function malformedEvidence(

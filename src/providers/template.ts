@@ -11,7 +11,7 @@ type Part =
   | { readonly kind: "line"; readonly key: string; readonly tokens: readonly string[] }
   | { readonly kind: "signed-headers"; readonly header: string }
   | { readonly kind: "field-headers"; readonly field: string }
-  | { readonly kind: PlainPart };
+  | { readonly [kind in PlainPart]: { readonly kind: kind } }[PlainPart];
 
 const PLAIN_PARTS = [
   "body",

@@ -2,6 +2,8 @@ import { unreachable } from "../core/assert.ts";
 import type { Arrival, VerifySource } from "./arrival.ts";
 import { verifyDigestScheme } from "./families/digest.ts";
 import { verifyHmacScheme } from "./families/hmac.ts";
+import { verifyJwtScheme } from "./families/jwt.ts";
+import { verifyPublicKeyScheme } from "./families/public-key.ts";
 import { verifyTokenList, verifyTokenScheme } from "./families/token.ts";
 import type { ProviderRow } from "./row.ts";
 import { secretIsHandedOver, secretIsNeeded } from "./secret.ts";
@@ -29,9 +31,9 @@ export async function verify(row: ProviderRow, source: VerifySource, arrival: Ar
     case "token-list":
       return verifyTokenList(scheme, source, arrival);
     case "public-key":
-      return unusable("not yet");
+      return verifyPublicKeyScheme(scheme, source, arrival);
     case "jwt":
-      return unusable("not yet");
+      return verifyJwtScheme(scheme, source, arrival);
     default:
       return unreachable(scheme);
   }

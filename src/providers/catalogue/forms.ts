@@ -1,4 +1,5 @@
-import type { AnswerFacts, RetryFacts } from "../row.ts";
+import type { Ref } from "../refs.ts";
+import type { AnswerFacts, IdChoice, IdentityFacts, RetryFacts } from "../row.ts";
 import type { HmacScheme } from "../scheme.ts";
 
 /** Forms that many rows share, so that a row says only what is its own. */
@@ -102,4 +103,27 @@ export function standardWebhooks(prefix = "webhook", key: HmacScheme["key"] = "w
     requires: [`header:${prefix}-id`],
     signed: `{header:${prefix}-id}.{time}.{body}`,
   };
+}
+
+type Types = IdentityFacts["types"];
+
+/** The event's name is inside what is signed, and names one event. */
+export function signedId(from: IdChoice["from"], types: Types = []): IdentityFacts {
+  return { ids: [{ from, key: "event" }], types, severalItems: false, retriesChangeBody: false };
+}
+
+/** The event's name is not signed, or several events share it: it counts together with the body's digest [D7]. */
+export function idWithBody(from: IdChoice["from"], types: Types = []): IdentityFacts {
+  return { ids: [{ from, key: "with-body" }], types, severalItems: false, retriesChangeBody: false };
+}
+
+/** The provider does not name its events. */
+export function noId(types: Types = []): IdentityFacts {
+  return { ids: [], types, severalItems: false, retriesChangeBody: false };
+}
+
+/** One request carries several events; the first one's name and the body's digest together are the key. */
+export function severalItems(firstId: Ref | null, types: Types = []): IdentityFacts {
+  const ids: IdChoice[] = firstId === null ? [] : [{ from: firstId, key: "with-body" }];
+  return { ids, types, severalItems: true, retriesChangeBody: false };
 }

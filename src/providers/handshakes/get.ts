@@ -6,7 +6,7 @@ import { isSecret } from "../families/token.ts";
 import { emptyAnswer, type HandshakeAnswer, isEchoable, jsonAnswer, textAnswer } from "./answer.ts";
 import type { AllowOrigin, DigestQuery, EchoHeader, EchoQuery, HmacQuery, Probe, VerifyToken } from "./handshake.ts";
 
-/** The handshakes that come without a body: by GET, HEAD or OPTIONS, Microsoft Graph's by POST. */
+/** The handshakes that come without a body: by GET, HEAD or OPTIONS, some by POST. */
 
 export function echoQuery(handshake: EchoQuery, arrival: Arrival): HandshakeAnswer | null {
   if (arrival.method !== handshake.method || arrival.body.length > 0) return null;
@@ -30,7 +30,7 @@ export async function verifyToken(
 }
 
 export function echoHeader(handshake: EchoHeader, arrival: Arrival): HandshakeAnswer | null {
-  if (arrival.method !== "GET") return null;
+  if (arrival.method !== handshake.method) return null;
   const challenge = arrival.headers.get(handshake.header);
   return isEchoable(challenge, handshake.alphabet) ? jsonAnswer({ [handshake.json]: challenge }) : null;
 }

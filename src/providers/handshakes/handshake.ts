@@ -53,9 +53,10 @@ export interface EchoJson {
   readonly json?: string;
 }
 
-/** A header comes back as JSON (Okta). */
+/** A header comes back as JSON (Okta by GET, Smartsheet by POST). */
 export interface EchoHeader {
   readonly kind: "echo-header";
+  readonly method: "GET" | "POST";
   readonly header: string;
   readonly alphabet: string;
   readonly json: string;
