@@ -23,6 +23,11 @@ export interface TenantCacheSources {
   readonly keys: SealingKeys;
 }
 
+/** The lifetime of a request: work that others share must not end with its answer, or with its sender's patience. */
+export interface OutlivesAnswer {
+  waitUntil(work: Promise<unknown>): void;
+}
+
 interface Remembered {
   readonly entry: TenantEntry;
   /** When KV has to be asked again; moves on without a new entry. */
@@ -66,17 +71,17 @@ export class TenantCache {
   }
 
   /**
-   * The tenant as KV has it now. Requests that ask meanwhile share the read; `keepAlive` is handed the shared promise,
-   * so that it goes on if the request that began it is cut off.
+   * The tenant as KV has it now. Requests that ask meanwhile share the read, so the request that began it is asked to
+   * outlive it.
    */
-  load(tenant: string, nowMs: number, keepAlive: (work: Promise<unknown>) => void): Promise<TenantLookup> {
+  load(tenant: string, nowMs: number, request: OutlivesAnswer): Promise<TenantLookup> {
     const reading = this.#reading.get(tenant);
     if (reading !== undefined) return reading;
     const failedUntilMs = this.#failedUntilMs.get(tenant);
     if (failedUntilMs !== undefined && nowMs < failedUntilMs) return Promise.resolve(UNAVAILABLE);
     const started = this.#read(tenant, nowMs).finally(() => this.#reading.delete(tenant));
     this.#reading.set(tenant, started);
-    keepAlive(started);
+    request.waitUntil(started);
     return started;
   }
 
@@ -168,10 +173,8 @@ function forgetOldest(map: Map<string, unknown>, countMax: number): void {
 }
 
 async function withLimit<T>(work: Promise<T>, limitMs: number): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const limit = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${limitMs} ms`)), limitMs);
-  });
+  const { promise: limit, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`no answer within ${limitMs} ms`)), limitMs);
   try {
     return await Promise.race([work, limit]);
   } finally {

@@ -24,6 +24,8 @@ export interface TenantConfig {
   readonly maxBacklogBytes: number;
   readonly destinations: Readonly<Record<string, DestinationConfig>>;
   readonly alerts: { readonly webhookUrl: string | null; readonly format: "webhook" | "slack" } | null;
+  /** The operator's input this was made from, secrets included: what `PATCH` changes, so that defaults stay defaults. */
+  readonly input?: unknown;
 }
 
 /** A secret in the form its provider shows it; `retiresAtMs` null: until it is removed [I9]. */

@@ -1,0 +1,60 @@
+/** What `within` answers when the time is up. */
+export const EXPIRED = Symbol("expired");
+
+/**
+ * The time a request may take, with one timer for all its steps: setting a timer for each would cost as much as
+ * reading a small body. The limit may be moved; work that is given up is not cancelled, only no longer waited for.
+ */
+export class Deadline {
+  readonly #now: () => number;
+  #limitAtMs: number;
+  #timer: ReturnType<typeof setTimeout>;
+  #timerAtMs: number;
+  #expire: ((value: typeof EXPIRED) => void) | null = null;
+
+  /** `soonestMs`: the earliest limit there will be, for which the timer is set. */
+  constructor(now: () => number, nowMs: number, limitMs: number, soonestMs: number) {
+    this.#now = now;
+    this.#limitAtMs = nowMs + limitMs;
+    this.#timerAtMs = nowMs + Math.min(limitMs, soonestMs);
+    this.#timer = setTimeout(this.#fire, this.#timerAtMs - nowMs);
+  }
+
+  /** From here on the time is up at `atMs`. */
+  moveTo(atMs: number): void {
+    this.#limitAtMs = atMs;
+    if (atMs < this.#timerAtMs) this.#arm(this.#now());
+  }
+
+  /** Milliseconds that are left, 0 when the time is up. */
+  leftMs(): number {
+    return Math.max(0, this.#limitAtMs - this.#now());
+  }
+
+  /** What `work` comes to, or EXPIRED when the time is up first. One step at a time. */
+  within<T>(work: Promise<T>): Promise<T | typeof EXPIRED> {
+    return new Promise((resolve, reject) => {
+      this.#expire = resolve;
+      work.then(resolve, reject);
+    });
+  }
+
+  /** The request is answered: nothing fires any more. */
+  end(): void {
+    clearTimeout(this.#timer);
+    this.#expire = null;
+  }
+
+  #fire = (): void => {
+    const nowMs = this.#now();
+    // The clock may stand a little short of the time the timer was set for.
+    if (this.#limitAtMs - nowMs > 1) return this.#arm(nowMs);
+    this.#expire?.(EXPIRED);
+  };
+
+  #arm(nowMs: number): void {
+    clearTimeout(this.#timer);
+    this.#timerAtMs = this.#limitAtMs;
+    this.#timer = setTimeout(this.#fire, Math.max(0, this.#limitAtMs - nowMs));
+  }
+}

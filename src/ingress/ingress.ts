@@ -1,0 +1,144 @@
+/**
+ * The public side: a webhook comes in, is verified, and is handed to its tenant's object. The order is that of [I2]:
+ * route, hops, size, tenant; then `webhook.ts` goes on with source, body and signature. Nothing that is not verified
+ * reaches an object, but for the bounded question whether there is a newer configuration [O4].
+ */
+import type { TenantObjects } from "../buffer/contract.ts";
+import { unreachable } from "../core/assert.ts";
+import { ThrottledLog } from "../observe/throttled-log.ts";
+import type { OutlivesAnswer, TenantCache, TenantLookup } from "../tenants/cache.ts";
+import { unavailable } from "./answers.ts";
+import { BodyBudget } from "./body-budget.ts";
+import { HOPS_MAX, readHops } from "./hops.ts";
+import { NewestConfig } from "./newest.ts";
+import { Passage } from "./passage.ts";
+import { tryQuestion } from "./question.ts";
+import { declaredLength } from "./read-body.ts";
+import { bodyTooLarge, loop, methodNotAllowed, notFound, sourceUnusable } from "./refusals.ts";
+import { parseRoute } from "./route.ts";
+import type { Note, Step, StepParts } from "./step.ts";
+import { tryWebhook } from "./webhook.ts";
+
+export interface IngressParts {
+  readonly cache: TenantCache;
+  readonly objects: TenantObjects;
+  readonly now: () => number;
+  /** The time signatures are judged by, where it is fixed for conformance runs. */
+  readonly fixedClockMs: number | null;
+  readonly log?: ThrottledLog;
+}
+
+/** No provider sends more; beyond it nothing is looked up [I2]. */
+const BODY_BYTES_MAX = 26_214_400;
+/** How often an object may say that the configuration was old before the sender is sent away [O4]. */
+const STALE_COUNT_MAX = 2;
+
+export class Ingress {
+  readonly #cache: TenantCache;
+  readonly #newest: NewestConfig;
+  readonly #now: () => number;
+  readonly #log: ThrottledLog;
+  readonly #stepParts: StepParts;
+
+  constructor(parts: IngressParts) {
+    this.#cache = parts.cache;
+    this.#newest = new NewestConfig(parts.objects, parts.cache);
+    this.#now = parts.now;
+    this.#log = parts.log ?? new ThrottledLog();
+    this.#stepParts = { objects: parts.objects, budget: new BodyBudget(), fixedClockMs: parts.fixedClockMs };
+  }
+
+  /** Answers a request whose path begins with `/webhook/`. */
+  async handle(request: Request, lifetime: OutlivesAnswer): Promise<Response> {
+    const route = parseRoute(request.url);
+    if (route === null) return notFound();
+    const hops = readHops(request.headers);
+    if (hops >= HOPS_MAX) return loop();
+    const declaredBytes = declaredLength(request.headers);
+    if (declaredBytes !== null && declaredBytes > BODY_BYTES_MAX) return bodyTooLarge();
+    const passage = new Passage(request, lifetime, route, hops, declaredBytes, this.#now, this.#now());
+    try {
+      return await this.#pass(passage);
+    } finally {
+      passage.end();
+    }
+  }
+
+  /** Tries the request against what memory knows, and again where a newer configuration turns up [O4]. */
+  async #pass(passage: Passage): Promise<Response> {
+    const { startedAtMs, lifetime } = passage;
+    const { tenant } = passage.route;
+    let entry: TenantLookup =
+      this.#cache.peek(tenant, startedAtMs) ?? (await this.#cache.load(tenant, startedAtMs, lifetime));
+    let mayAsk = true;
+    let staleCount = 0;
+    for (;;) {
+      const step = await this.#try(passage, entry);
+      switch (step.kind) {
+        case "answer":
+          return this.#answer(passage, step.response, step.note);
+        case "refused": {
+          const newer = mayAsk ? await this.#newest.newerThan(tenant, step.version, startedAtMs, lifetime) : null;
+          if (newer === null) return this.#answer(passage, step.response, step.note);
+          mayAsk = false;
+          entry = newer;
+          break;
+        }
+        case "stale":
+          staleCount += 1;
+          if (staleCount > STALE_COUNT_MAX) return this.#answer(passage, unavailable(), KEEPS_CHANGING);
+          entry = await this.#cache.keep(tenant, step.record, startedAtMs);
+          break;
+        default:
+          return unreachable(step);
+      }
+    }
+  }
+
+  #try(passage: Passage, entry: TenantLookup): Promise<Step> | Step {
+    const isPost = passage.request.method === "POST";
+    switch (entry.kind) {
+      case "live": {
+        const { config, version } = entry;
+        return isPost
+          ? tryWebhook(this.#stepParts, passage, config, version)
+          : tryQuestion(this.#stepParts, passage, config, version);
+      }
+      case "unknown":
+      case "deleted":
+        // Other methods hear what they hear from a tenant that exists: 405 says nothing about it [I5].
+        return { kind: "answer", response: isPost ? notFound() : methodNotAllowed(["POST"]) };
+      case "unavailable":
+        return { kind: "answer", response: unavailable(), note: NO_CONFIGURATION };
+      case "unreadable": {
+        const note = { event: "webhook-refused", code: "source-unusable", detail: `sealed: ${entry.reason}` } as const;
+        return { kind: "answer", response: sourceUnusable(), note };
+      }
+      default:
+        return unreachable(entry);
+    }
+  }
+
+  #answer(passage: Passage, response: Response, note: Note | undefined): Response {
+    if (note !== undefined) {
+      const { tenant } = passage.route;
+      const { event, source, code, detail } = note;
+      const level = event === "webhook-rejected" ? "warn" : "error";
+      const kind = `${event} ${tenant} ${source} ${code}`;
+      this.#log.line(kind, passage.startedAtMs, level, event, { tenant, source, code, detail });
+    }
+    return response;
+  }
+}
+
+const KEEPS_CHANGING: Note = {
+  event: "webhook-not-stored",
+  code: "stale",
+  detail: "the tenant's object named a newer configuration each time it was called",
+};
+
+const NO_CONFIGURATION: Note = {
+  event: "webhook-not-stored",
+  code: "no-configuration",
+  detail: "KV does not answer, and memory has no configuration of this tenant",
+};

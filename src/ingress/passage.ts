@@ -1,0 +1,72 @@
+import type { OutlivesAnswer } from "../tenants/cache.ts";
+import type { BodyBudget, BodyHold } from "./body-budget.ts";
+import { Deadline } from "./deadline.ts";
+import { readBody, STALL_LIMIT_MS } from "./read-body.ts";
+import type { WebhookRoute } from "./route.ts";
+import { WebhookArrival } from "./webhook-arrival.ts";
+
+/** However long the body took, the tenant's object gets this much time to answer: the event is here now. */
+const CALL_LIMIT_MIN_MS = 1_000;
+
+export type ArrivalRead =
+  | { readonly kind: "arrived"; readonly arrival: WebhookArrival }
+  | { readonly kind: "too-large" | "stalled" | "broken" | "busy" };
+
+/** One webhook on its way through: what has been read of it, and the time it may take. End it when it is answered. */
+export class Passage {
+  readonly request: Request;
+  readonly lifetime: OutlivesAnswer;
+  readonly route: WebhookRoute;
+  readonly hops: number;
+  readonly startedAtMs: number;
+  readonly #now: () => number;
+  readonly #declaredBytes: number | null;
+  #arrived: { readonly kind: "arrived"; readonly arrival: WebhookArrival } | null = null;
+  #deadline: Deadline | null = null;
+  #hold: BodyHold | null = null;
+
+  constructor(
+    request: Request,
+    lifetime: OutlivesAnswer,
+    route: WebhookRoute,
+    hops: number,
+    declaredBytes: number | null,
+    now: () => number,
+    startedAtMs: number,
+  ) {
+    this.request = request;
+    this.lifetime = lifetime;
+    this.route = route;
+    this.hops = hops;
+    this.startedAtMs = startedAtMs;
+    this.#now = now;
+    this.#declaredBytes = declaredBytes;
+  }
+
+  /** The request with its body, which is read by the first call [I3]. `callLimitMs`: as for `callDeadline`. */
+  async arrive(sizeBytesMax: number, callLimitMs: number, budget: BodyBudget, clockMs: number): Promise<ArrivalRead> {
+    if (this.#arrived !== null) {
+      // Verified once more, with a newer configuration: its limit may be another one.
+      return this.#arrived.arrival.body.byteLength > sizeBytesMax ? { kind: "too-large" } : this.#arrived;
+    }
+    this.#deadline = new Deadline(this.#now, this.startedAtMs, STALL_LIMIT_MS, callLimitMs);
+    const read = await readBody(this.request, this.#declaredBytes, sizeBytesMax, budget, this.#deadline, this.#now);
+    if (read.kind !== "body") return read;
+    this.#hold = read.hold;
+    this.#arrived = { kind: "arrived", arrival: new WebhookArrival(this.request, read.bytes, clockMs) };
+    return this.#arrived;
+  }
+
+  /** The time the tenant's object has: `limitMs` from the beginning of the request. The body must have arrived. */
+  callDeadline(limitMs: number): Deadline {
+    const endsAtMs = Math.max(this.startedAtMs + limitMs, this.#now() + CALL_LIMIT_MIN_MS);
+    this.#deadline ??= new Deadline(this.#now, this.startedAtMs, limitMs, limitMs);
+    this.#deadline.moveTo(endsAtMs);
+    return this.#deadline;
+  }
+
+  end(): void {
+    this.#deadline?.end();
+    this.#hold?.release();
+  }
+}

@@ -1,0 +1,175 @@
+/** A POST of a live tenant: which source, the body, the signature, and then the tenant's object [I2]. */
+import { unreachable } from "../core/assert.ts";
+import { answerHandshake } from "../providers/handshake.ts";
+import { keptHeaders } from "../providers/headers.ts";
+import { identify } from "../providers/identify.ts";
+import type { ProviderRow } from "../providers/row.ts";
+import type { Verdict } from "../providers/verdict.ts";
+import { verify } from "../providers/verify.ts";
+import type { TenantConfig } from "../tenants/config.ts";
+import { answerIngest, answerQuestion, unavailable } from "./answers.ts";
+import { callObject } from "./call-object.ts";
+import { bodyDigest, ingestKeys } from "./digests.ts";
+import type { Passage } from "./passage.ts";
+import { candidatesOf, type PreparedSource, prepareTenant, verifySourceAt } from "./prepared.ts";
+import {
+  bodyBroken,
+  bodyStalled,
+  bodyTooLarge,
+  notFound,
+  sourceUnusable,
+  tooManyBodies,
+  unauthorized,
+} from "./refusals.ts";
+import type { Step, StepParts } from "./step.ts";
+import type { WebhookArrival } from "./webhook-arrival.ts";
+
+type Refused = Extract<Step, { kind: "refused" }>;
+
+/** Tries a webhook against one version of its tenant's configuration. */
+export async function tryWebhook(
+  parts: StepParts,
+  passage: Passage,
+  config: TenantConfig,
+  version: number,
+): Promise<Step> {
+  if (!config.active) return { kind: "refused", response: notFound(), version };
+  const { route, request, startedAtMs } = passage;
+  const candidates = candidatesOf(prepareTenant(config), route.source, request.headers, startedAtMs);
+  if (candidates === null) return { kind: "refused", response: notFound(), version };
+  const [first] = candidates;
+  if (first === undefined) {
+    const note = {
+      event: "webhook-rejected",
+      code: "missing-signature",
+      detail: "no source's signature header",
+    } as const;
+    return { kind: "refused", response: unauthorized(), version, note };
+  }
+  const clockMs = parts.fixedClockMs ?? startedAtMs;
+  const read = await passage.arrive(config.maxBodyBytes, first.callLimitMs, parts.budget, clockMs);
+  switch (read.kind) {
+    case "arrived":
+      return verifyAndStore(parts, passage, read.arrival, candidates, version);
+    case "too-large":
+      return { kind: "answer", response: bodyTooLarge() };
+    case "stalled":
+      return { kind: "answer", response: bodyStalled() };
+    case "broken":
+      return { kind: "answer", response: bodyBroken() };
+    case "busy":
+      return { kind: "answer", response: tooManyBodies() };
+    default:
+      return unreachable(read);
+  }
+}
+
+/** Each candidate may recognise the request; the first that does has it [I1]. */
+async function verifyAndStore(
+  parts: StepParts,
+  passage: Passage,
+  arrival: WebhookArrival,
+  candidates: readonly PreparedSource[],
+  version: number,
+): Promise<Step> {
+  let refused: Refused | null = null;
+  for (const candidate of candidates) {
+    const { row } = candidate;
+    if (row === undefined) {
+      refused = unusable(candidate, "this version has no such provider", version);
+      continue;
+    }
+    const source = verifySourceAt(candidate, passage.startedAtMs);
+    if (row.handshakes.length > 0) {
+      const answer = await answerHandshake(row, source, arrival);
+      if (answer !== null && answer.storeSecret === undefined)
+        return { kind: "answer", response: answerQuestion(answer) };
+    }
+    const verdict = await verify(row, source, arrival);
+    switch (verdict.kind) {
+      case "genuine":
+        return store(parts, passage, arrival, candidate, row, version);
+      case "rejected":
+        refused ??= rejected(candidate, verdict, version);
+        break;
+      case "unusable":
+        refused = unusable(candidate, verdict.detail, version);
+        break;
+      default:
+        return unreachable(verdict);
+    }
+  }
+  return refused ?? { kind: "refused", response: unauthorized(), version };
+}
+
+function rejected(
+  candidate: PreparedSource,
+  verdict: Extract<Verdict, { kind: "rejected" }>,
+  version: number,
+): Refused {
+  const { reason, evidence } = verdict;
+  const note = { event: "webhook-rejected", code: reason, source: candidate.id } as const;
+  return {
+    kind: "refused",
+    response: unauthorized(),
+    version,
+    note: evidence === undefined ? note : { ...note, detail: evidence },
+  };
+}
+
+/** The fault is ours: a sender that is told 401 would give up [I7]. */
+function unusable(candidate: PreparedSource, detail: string, version: number): Refused {
+  const note = { event: "webhook-refused", code: "source-unusable", source: candidate.id, detail } as const;
+  return { kind: "refused", response: sourceUnusable(), version, note };
+}
+
+async function store(
+  parts: StepParts,
+  passage: Passage,
+  arrival: WebhookArrival,
+  candidate: PreparedSource,
+  row: ProviderRow,
+  version: number,
+): Promise<Step> {
+  const bodySha256 = await bodyDigest(arrival.body);
+  const source = verifySourceAt(candidate, passage.startedAtMs);
+  const identity = await identify(row, source, arrival, bodySha256.toHex());
+  const { "content-type": contentType = null, ...kept } = keptHeaders(
+    row,
+    candidate.config.forwardHeaders,
+    arrival.headers,
+  );
+  const headers = JSON.stringify(kept);
+  const call = {
+    tenant: passage.route.tenant,
+    version,
+    source: candidate.id,
+    provider: row.name,
+    eventId: identity.eventId,
+    trust: identity.trust,
+    type: identity.type,
+    contentType,
+    headers: headers === "{}" ? "" : headers,
+    hops: passage.hops,
+    overLimit: candidate.overLimit,
+    keys: await ingestKeys(identity.eventId, identity.trust, bodySha256),
+    body: arrival.body,
+  };
+  const result = await callObject(parts.objects, call, passage.callDeadline(candidate.callLimitMs));
+  switch (result.kind) {
+    case "stale":
+      return result;
+    case "failed":
+      return notStored(unavailable(), result.failure, result.detail);
+    case "unavailable":
+      return notStored(answerIngest(result, row.answer), result.code, "refused by the tenant's object");
+    case "unconfigured":
+      return notStored(answerIngest(result, row.answer), "unconfigured", "write the tenant's configuration again");
+    default:
+      return { kind: "answer", response: answerIngest(result, row.answer) };
+  }
+}
+
+function notStored(response: Response, code: string, detail: string): Step {
+  return { kind: "answer", response, note: { event: "webhook-not-stored", code, detail } };
+}

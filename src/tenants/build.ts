@@ -1,0 +1,111 @@
+/** From a checked input to the configuration that is stored: every default filled in, nothing left to look up. */
+import { DELIVERY_DEFAULTS, type DeliverySettings } from "../core/delivery/settings.ts";
+import { longestRetrySeconds } from "../providers/answers.ts";
+import { providerRow } from "../providers/catalogue.ts";
+import type { DestinationConfig, LiveSecret, SourceConfig, TenantConfig } from "./config.ts";
+import type { ConfigInput, DestinationInput, SecretInput, SourceInput } from "./schema.ts";
+
+const DEDUPE_WINDOW_MIN_SECONDS = 345_600;
+const DEDUPE_WINDOW_MAX_SECONDS = 2_592_000;
+
+/** `input` is what the operator wrote, kept for `PATCH`; `checked` is what the schema made of it. */
+export function buildConfig(checked: ConfigInput, input: unknown): TenantConfig {
+  const sources = Object.fromEntries(Object.entries(checked.sources).map(([id, source]) => [id, buildSource(source)]));
+  const destinations = Object.entries(checked.destinations ?? {});
+  return {
+    active: checked.active,
+    maxBodyBytes: checked.maxBodyBytes,
+    shards: checked.shards,
+    sources,
+    rateLimit: checked.rateLimit ?? { events: 100, windowSeconds: 10, action: "auto" },
+    dedupeWindowSeconds: checked.dedupeWindowSeconds ?? defaultDedupeWindowSeconds(Object.values(sources)),
+    contentDedupeSeconds: checked.contentDedupeSeconds,
+    retainSeconds: checked.retainSeconds,
+    retainBytes: checked.retainBytes,
+    deadLetterTtlSeconds: checked.deadLetterTtlSeconds,
+    maxBacklogEvents: checked.maxBacklogEvents,
+    maxBacklogBytes: checked.maxBacklogBytes,
+    destinations:
+      destinations.length === 0
+        ? { origin: buildDestination({ kind: "http" }) }
+        : Object.fromEntries(destinations.map(([id, destination]) => [id, buildDestination(destination)])),
+    alerts: checked.alerts ? { webhookUrl: checked.alerts.webhookUrl ?? null, format: checked.alerts.format } : null,
+    input,
+  };
+}
+
+/** The longest time any provider of the tenant goes on trying, within 4 and 30 days [D3]. */
+function defaultDedupeWindowSeconds(sources: readonly SourceConfig[]): number {
+  const retries = sources.map((source) => {
+    const row = providerRow(source.provider);
+    return row === undefined ? 0 : longestRetrySeconds(row);
+  });
+  return Math.min(Math.max(DEDUPE_WINDOW_MIN_SECONDS, ...retries), DEDUPE_WINDOW_MAX_SECONDS);
+}
+
+function buildSource(source: SourceInput): SourceConfig {
+  return {
+    provider: source.provider,
+    secrets: source.secrets.map(buildSecret),
+    toleranceSeconds: source.toleranceSeconds ?? null,
+    forwardHeaders: [...new Set(source.forwardHeaders)],
+    eventId: source.eventId ?? null,
+    publicUrl: source.publicUrl ?? null,
+    verifyToken: source.verifyToken ?? null,
+    params: source.params,
+    custom: source.custom ?? null,
+  };
+}
+
+function buildSecret(secret: SecretInput): LiveSecret {
+  if (typeof secret === "string") return { value: secret, retiresAtMs: null };
+  return { value: secret.value, retiresAtMs: secret.retiresAt ? Date.parse(secret.retiresAt) : null };
+}
+
+function buildDestination(destination: DestinationInput): DestinationConfig {
+  return {
+    kind: destination.kind,
+    url: destination.url ?? null,
+    bearerToken: destination.bearerToken ?? null,
+    signingSecrets: destination.signingSecrets ?? [],
+    signature: destination.signature ?? "standard",
+    format: destination.format ?? "batch",
+    filter: destination.filter
+      ? { sources: destination.filter.sources ?? null, types: destination.filter.types ?? null }
+      : null,
+    from: destination.from ?? "now",
+    delivery: buildDelivery(destination),
+  };
+}
+
+function buildDelivery(destination: DestinationInput): DeliverySettings {
+  const { batch, retry, circuitBreaker, ...defaults } = DELIVERY_DEFAULTS;
+  const openMs = destination.circuitBreaker?.openMs ?? circuitBreaker.openMs;
+  return {
+    batch: {
+      maxEvents: destination.batch?.maxEvents ?? batch.maxEvents,
+      maxBytes: destination.batch?.maxBytes ?? batch.maxBytes,
+      flushDelayMs: destination.batch?.flushDelayMs ?? batch.flushDelayMs,
+    },
+    timeoutMs: destination.timeoutMs ?? defaults.timeoutMs,
+    maxInFlight: destination.maxInFlight ?? defaults.maxInFlight,
+    ordering: destination.ordering ?? defaults.ordering,
+    maxEventsPerSecond: destination.maxEventsPerSecond ?? null,
+    retry: {
+      maxAttempts: destination.retry?.maxAttempts ?? retry.maxAttempts,
+      baseMs: destination.retry?.baseMs ?? retry.baseMs,
+      factor: destination.retry?.factor ?? retry.factor,
+      maxMs: destination.retry?.maxMs ?? retry.maxMs,
+      jitter: destination.retry?.jitter ?? retry.jitter,
+      scheduleSeconds: destination.retry?.scheduleSeconds ?? null,
+      countDestinationFaults: destination.retry?.countDestinationFaults ?? retry.countDestinationFaults,
+    },
+    retryAfterMaxSeconds: destination.retryAfterMaxSeconds ?? defaults.retryAfterMaxSeconds,
+    giveUpAfterSeconds: destination.giveUpAfterSeconds ?? defaults.giveUpAfterSeconds,
+    circuitBreaker: {
+      openMs,
+      // A longer `openMs` alone is a valid wish: the longest time then grows with it.
+      openMsMax: destination.circuitBreaker?.openMsMax ?? Math.max(openMs, circuitBreaker.openMsMax),
+    },
+  };
+}

@@ -1,0 +1,13 @@
+/** What the operator's surroundings add to a configuration: the settings it is judged by, and the time. */
+export interface ConfigContext {
+  readonly allowInsecureDestinations: boolean;
+  /** Names this Worker is reached by: no URL may point at them [V17]. */
+  readonly ownHosts: readonly string[];
+  /** The default destination [V5]. */
+  readonly origin: {
+    readonly baseUrl: string | null;
+    readonly token: string | null;
+    readonly signingSecret: string | null;
+  };
+  readonly nowMs: number;
+}

@@ -1,0 +1,56 @@
+/**
+ * What a configuration may say by its schema, and this version cannot do yet. Refused rather than ignored. A line
+ * goes when the thing is built; `*` stands for any id.
+ */
+import type { InputProblem } from "../core/problem.ts";
+import { isJsonObject } from "./json.ts";
+import { pathText } from "./problems.ts";
+
+interface NotYet {
+  readonly at: string;
+  readonly works: (value: unknown) => boolean;
+  readonly use: string;
+}
+
+const isAbsent = (value: unknown) => value === null;
+
+const NOT_YET: readonly NotYet[] = [
+  { at: "shards", works: (value) => value === 1, use: "1" },
+  { at: "maxBodyBytes", works: (value) => typeof value !== "number" || value <= 1_500_000, use: "at most 1500000" },
+  { at: "jurisdiction", works: isAbsent, use: "none" },
+  { at: "locationHint", works: isAbsent, use: "none" },
+  { at: "alerts", works: isAbsent, use: "none; stats show alerts" },
+  { at: "destinations.*.kind", works: (value) => value !== "queue", use: '"http"' },
+  { at: "destinations.*.queue", works: isAbsent, use: "none" },
+  { at: "destinations.*.deliverTo", works: isAbsent, use: "none" },
+  { at: "destinations.*.maxQueueBacklog", works: isAbsent, use: "none" },
+  { at: "destinations.*.format", works: (value) => value === "batch", use: '"batch"' },
+  { at: "destinations.*.filter", works: isAbsent, use: "none" },
+  { at: "destinations.*.ordering", works: (value) => value === "relaxed", use: '"relaxed"' },
+  { at: "destinations.*.signature", works: (value) => value === "standard", use: '"standard"' },
+  { at: "destinations.*.maxEventsPerSecond", works: isAbsent, use: "none" },
+  { at: "destinations.*.retry.scheduleSeconds", works: isAbsent, use: "none" },
+  { at: "destinations.*.retry.countDestinationFaults", works: (value) => value === false, use: "false" },
+];
+
+/** A problem for each thing in `input` that is not built yet. */
+export function notYetProblems(input: unknown): InputProblem[] {
+  return NOT_YET.flatMap((entry) => {
+    const found = valuesAt(input, entry.at.split("."), []);
+    return found
+      .filter(({ value }) => !entry.works(value))
+      .map(({ path }) => ({ path, message: `is not supported by this version yet: use ${entry.use}` }));
+  });
+}
+
+function valuesAt(
+  value: unknown,
+  pattern: readonly string[],
+  path: readonly string[],
+): { path: string; value: unknown }[] {
+  const [name, ...rest] = pattern;
+  if (name === undefined) return [{ path: pathText(path), value }];
+  if (!isJsonObject(value)) return [];
+  const names = name === "*" ? Object.keys(value) : Object.hasOwn(value, name) ? [name] : [];
+  return names.flatMap((found) => valuesAt(value[found], rest, [...path, found]));
+}

@@ -1,0 +1,88 @@
+/** What a source's input means to its provider: secrets in the provider's own form, and what its scheme needs. */
+import type { InputProblem } from "../core/problem.ts";
+import { providerNames, providerRow } from "../providers/catalogue.ts";
+import { pointerTokens } from "../providers/refs.ts";
+import type { ProviderRow } from "../providers/row.ts";
+import { checkParams, checkSecret, secretIsNeeded } from "../providers/secret.ts";
+import type { ConfigContext } from "./context.ts";
+import { isJsonObject, itemsOf, memberAt } from "./json.ts";
+import { pathText } from "./problems.ts";
+
+/** Every problem of one source; `path` leads to it. */
+export function sourceProblems(source: unknown, path: readonly string[], context: ConfigContext): InputProblem[] {
+  if (!isJsonObject(source)) return [];
+  const problems: InputProblem[] = [];
+  const add = (at: readonly string[], message: string) => problems.push({ path: pathText([...path, ...at]), message });
+
+  const pointer = memberAt(source, "eventId", "pointer");
+  if (typeof pointer === "string" && (pointer === "" || pointerTokens(pointer) === null)) {
+    add(["eventId", "pointer"], "must be a JSON pointer such as /data/id");
+  }
+  const publicUrl = memberAt(source, "publicUrl");
+  if (typeof publicUrl === "string" && !isHttpUrl(publicUrl, context)) {
+    add(["publicUrl"], "must be the https URL as it is registered with the provider");
+  }
+  if (memberAt(source, "custom") !== undefined && memberAt(source, "provider") !== "custom") {
+    add(["custom"], 'only goes with "provider": "custom"');
+  }
+
+  const provider = memberAt(source, "provider");
+  if (typeof provider !== "string" || provider === "") return problems;
+  const row = providerRow(provider);
+  if (row === undefined) {
+    add(["provider"], `is not a known provider; known are ${providerNames().join(", ")}`);
+    return problems;
+  }
+  problems.push(...secretProblems(source, path, row));
+  const params = textMembers(memberAt(source, "params"));
+  const hasSecret = itemsOf(memberAt(source, "secrets")).length > 0;
+  for (const { name, problem } of checkParams(row, params, hasSecret)) add(["params", name], problem);
+  if (needsPublicUrl(row) && (publicUrl === undefined || publicUrl === null)) {
+    add(["publicUrl"], `is needed: ${row.title} signs the URL as it is registered there`);
+  }
+  return problems;
+}
+
+function secretProblems(source: unknown, path: readonly string[], row: ProviderRow): InputProblem[] {
+  const problems: InputProblem[] = [];
+  const secrets = itemsOf(memberAt(source, "secrets"));
+  if (secrets.length === 0 && secretIsNeeded(row)) {
+    problems.push({
+      path: pathText([...path, "secrets"]),
+      message: `must have 1 to 8 secrets: without one nothing can be verified. ${row.setup.secret}`,
+    });
+  }
+  secrets.forEach((item, index) => {
+    const value = typeof item === "string" ? item : memberAt(item, "value");
+    if (typeof value !== "string" || value === "") return;
+    const at = [...path, "secrets", String(index)];
+    const checked = checkSecret(row, value);
+    if (!checked.ok) {
+      problems.push({ path: pathText(at), message: `${checked.detail ?? checked.reason}. ${row.setup.secret}` });
+    }
+    if (value === memberAt(source, "verifyToken")) {
+      problems.push({
+        path: pathText([...path, "verifyToken"]),
+        message: "must be another text than the secrets: whoever registers a hook gets to see it",
+      });
+    }
+  });
+  return problems;
+}
+
+function needsPublicUrl(row: ProviderRow): boolean {
+  return "signed" in row.scheme && /\{(url|url-decoded|path)\}/.test(row.scheme.signed);
+}
+
+function textMembers(value: unknown): Record<string, string> {
+  const texts = Object.entries(isJsonObject(value) ? value : {}).filter(
+    (entry): entry is [string, string] => typeof entry[1] === "string",
+  );
+  return Object.fromEntries(texts);
+}
+
+function isHttpUrl(text: string, context: ConfigContext): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, username } = new URL(text);
+  return username === "" && (protocol === "https:" || (protocol === "http:" && context.allowInsecureDestinations));
+}
