@@ -7,8 +7,18 @@ export default defineConfig({
       {
         test: {
           name: "node",
-          include: ["test/{core,providers,cli,crash,mutants}/**/*.test.ts", "test/*.test.ts"],
+          include: ["test/{core,providers,cli,mutants}/**/*.test.ts", "test/*.test.ts"],
           environment: "node",
+        },
+      },
+      {
+        // Real processes, killed and started again: seconds each, and one at a time.
+        test: {
+          name: "crash",
+          include: ["test/crash/**/*.test.ts"],
+          environment: "node",
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
         },
       },
       {
