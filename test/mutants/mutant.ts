@@ -9,6 +9,11 @@ export interface Mutant {
   readonly replace: string;
 }
 
+/** Writes mutants of one file, one to a line. */
+export function inFile(file: string): (rule: string, find: string, replace: string) => Mutant {
+  return (rule, find, replace) => ({ rule, file, find, replace });
+}
+
 /** How a person recognises a mutant in a report. */
 export function mutantTitle(mutant: Mutant): string {
   return `[${mutant.rule}] ${mutant.file}: ${oneLine(mutant.find)} → ${oneLine(mutant.replace)}`;

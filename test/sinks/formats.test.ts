@@ -157,6 +157,7 @@ describe("[V3] format single", () => {
       "webhook-id": "theirs",
       "webhook-signature": "v1,theirs",
       "spillway-tenant": "other",
+      "spillway-replay": "true",
       "x-signature": "theirs",
       authorization: "Bearer theirs",
       host: "other.example.com",
@@ -178,7 +179,7 @@ describe("[V3] format single", () => {
     });
     expect(got["user-agent"]).toMatch(/^Spillway/);
     expect(JSON.stringify(got)).not.toContain("theirs");
-    for (const name of ["host", "connection", "transfer-encoding"]) expect(got).not.toHaveProperty(name);
+    for (const name of ["host", "connection", "transfer-encoding", "spillway-replay"]) expect(got).not.toHaveProperty(name);
   });
 
   test("[V3] a header that no request can carry does not keep the event back", async () => {
