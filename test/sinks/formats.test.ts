@@ -179,7 +179,8 @@ describe("[V3] format single", () => {
     });
     expect(got["user-agent"]).toMatch(/^Spillway/);
     expect(JSON.stringify(got)).not.toContain("theirs");
-    for (const name of ["host", "connection", "transfer-encoding", "spillway-replay"]) expect(got).not.toHaveProperty(name);
+    for (const name of ["host", "connection", "transfer-encoding", "spillway-replay"])
+      expect(got).not.toHaveProperty(name);
   });
 
   test("[V3] a header that no request can carry does not keep the event back", async () => {
