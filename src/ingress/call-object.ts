@@ -1,5 +1,5 @@
 import type { IngestAnswer, IngestCall, TenantObjects } from "../buffer/contract.ts";
-import { type CallFailure, classifyCallFailure, isWorthRetrying } from "./call-failure.ts";
+import { type CallFailure, classifyCallFailure, isWorthRetrying } from "../core/call-failure.ts";
 import { type Deadline, EXPIRED } from "./deadline.ts";
 
 export type CallResult =

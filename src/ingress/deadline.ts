@@ -48,8 +48,8 @@ export class Deadline {
   #fire = (): void => {
     const nowMs = this.#now();
     // The clock may stand a little short of the time the timer was set for.
-    if (this.#limitAtMs - nowMs > 1) return this.#arm(nowMs);
-    this.#expire?.(EXPIRED);
+    if (this.#limitAtMs - nowMs > 1) this.#arm(nowMs);
+    else this.#expire?.(EXPIRED);
   };
 
   #arm(nowMs: number): void {

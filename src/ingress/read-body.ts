@@ -1,6 +1,5 @@
 /** Reading a body once, as bytes, within bounds of size, memory and patience [I3] [I4]. */
-import type { BodyHold } from "./body-budget.ts";
-import type { BodyBudget } from "./body-budget.ts";
+import type { BodyBudget, BodyHold } from "./body-budget.ts";
 import { type Deadline, EXPIRED } from "./deadline.ts";
 
 /** A body that brings no byte for so long is given up. */

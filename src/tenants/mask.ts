@@ -2,10 +2,9 @@
 import type { DestinationConfig, SourceConfig, TenantConfig } from "./config.ts";
 import type { ConfigContext } from "./context.ts";
 import { defaultDestinationOf } from "./default-destination.ts";
-import { type Fingerprint, fingerprinter } from "./fingerprint.ts";
-import type { SealingKeys } from "./sealing.ts";
+import { type Fingerprint, fingerprinter, type SealingKeys } from "./sealing.ts";
 
-/** `keys.current` must be set: the fingerprints depend on it, so that nobody else can test a guess. */
+/** One of the keys must be set: the fingerprints depend on it, so that nobody else can test a guess. */
 export async function maskConfig(
   config: TenantConfig,
   tenant: string,

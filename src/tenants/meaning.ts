@@ -2,9 +2,10 @@
  * What an operator's input means as a whole: names, URLs, and fields that bound each other. It reads the input as it
  * is, not what the schema made of it, so that these problems are named together with those of form [O2].
  */
+
+import { DELIVERY_DEFAULTS } from "../core/delivery/settings.ts";
 import { parseDestinationUrl } from "../core/destination-url.ts";
 import type { InputProblem } from "../core/problem.ts";
-import { DELIVERY_DEFAULTS } from "../core/delivery/settings.ts";
 import { keyBytes } from "../providers/key-bytes.ts";
 import type { ConfigContext } from "./context.ts";
 import { isId } from "./ids.ts";

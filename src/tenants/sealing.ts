@@ -1,5 +1,7 @@
 /**
- * Sealing of configurations at rest [O3]: AES-256-GCM over the JSON of the whole `TenantConfig`, with the tenant id as
+ * All cryptography of this folder: sealing of configurations at rest, and fingerprints of secrets [O3].
+ *
+ * A configuration is sealed as AES-256-GCM over the JSON of the whole `TenantConfig`, with the tenant id as
  * additional data, so that a record copied to another tenant does not open. The version and the state stand outside
  * the sealed part: the tenant's object numbers records without having to open them [O4].
  */
@@ -75,6 +77,24 @@ async function openWith(key: CryptoKey, tenant: string, sealed: string): Promise
     // Whatever failed, the reader can do the same: write the configuration again. Details could hold plain text.
     return fail("damaged", "the sealed configuration is altered or belongs to another tenant: write it again");
   }
+}
+
+/** Stands for a secret in answers: equal secrets of a tenant have equal fingerprints, and none can be computed back. */
+export type Fingerprint = (secret: string) => Promise<{ readonly fingerprint: string }>;
+
+/**
+ * Fingerprints under the key and the tenant: without the key nobody can test a guess, and the same secret in two
+ * tenants does not look the same. They change when CONFIG_KEY does. One of the keys must be set.
+ */
+export function fingerprinter(keys: SealingKeys, tenant: string): Fingerprint {
+  const raw = keys.current ?? keys.previous;
+  invariant(raw !== null, "fingerprints need a key");
+  const key = crypto.subtle.importKey("raw", raw, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+  return async (secret) => {
+    const text = new TextEncoder().encode(`spillway/fingerprint/1/${tenant}/${secret}`);
+    const mac = new Uint8Array(await crypto.subtle.sign("HMAC", await key, text));
+    return { fingerprint: mac.subarray(0, 6).toHex() };
+  };
 }
 
 function boundTo(tenant: string): Uint8Array {

@@ -8,7 +8,7 @@ import { isJsonObject, itemsOf, memberAt } from "./json.ts";
 export function withRotatedSecret(input: unknown, source: string, secret: string, retireOthersAtMs: number): unknown {
   return mapSecrets(input, (id, secrets) => {
     if (id !== source) return secrets;
-    const others = secrets.filter((item) => valueOf(item) !== secret);
+    const others = secrets.filter((item) => secretText(item) !== secret);
     return [secret, ...others.map((item) => retiring(item, retireOthersAtMs))];
   });
 }
@@ -32,7 +32,7 @@ function mapSecrets(
   return { ...input, sources: Object.fromEntries(changed) };
 }
 
-function valueOf(item: unknown): unknown {
+function secretText(item: unknown): unknown {
   return typeof item === "string" ? item : memberAt(item, "value");
 }
 
@@ -45,5 +45,5 @@ function retiresAtMsOf(item: unknown): number {
 
 function retiring(item: unknown, atMs: number): unknown {
   const endMs = Math.min(retiresAtMsOf(item), atMs);
-  return { value: valueOf(item), retiresAt: new Date(endMs).toISOString() };
+  return { value: secretText(item), retiresAt: new Date(endMs).toISOString() };
 }

@@ -1,0 +1,168 @@
+/** Reading and changing a tenant's configuration; its object owns and numbers it [O4]. */
+import type { ConfigureAnswer } from "../buffer/contract.ts";
+import { unreachable } from "../core/assert.ts";
+import type { ConfigRecord, TenantConfig } from "../tenants/config.ts";
+import { maskConfig } from "../tenants/mask.ts";
+import { type ParsedConfig, parseConfig } from "../tenants/parse.ts";
+import { openConfig, sealConfig } from "../tenants/sealing.ts";
+import { configWarnings } from "../tenants/warnings.ts";
+import { type AdminParts, configContext } from "./parts.ts";
+import { invalidInput, noSuchTenant, Problem } from "./problem.ts";
+
+export interface Change {
+  readonly tenant: string;
+  /** The version the operator means to change; null: whatever there is. */
+  readonly ifVersion: number | null;
+  /** Also where a destination with a backlog would go. */
+  readonly force: boolean;
+  readonly requestUrl: string;
+}
+
+/** How the runtime may go on trying a call by itself: an operator can wait. */
+const RETRY_LIMIT_MS = 5_000;
+/** Another change may come between reading and writing; a patch is then made again, on what is there now. */
+const PATCH_TRIES_MAX = 3;
+
+/** The masked configuration as every call shows it [O2]. */
+export async function showConfiguration(parts: AdminParts, tenant: string, requestUrl: string): Promise<Response> {
+  const { record, config } = await readConfiguration(parts, tenant);
+  return shown(parts, tenant, record, config, configWarnings(config, configContext(parts, requestUrl)));
+}
+
+/** Replaces the configuration, or creates the tenant. Nothing is stored unless all of it is right. */
+export async function putConfiguration(parts: AdminParts, change: Change, input: unknown): Promise<Response> {
+  requireWritable(parts);
+  const parsed = requireConfig(parseConfig(input, configContext(parts, change.requestUrl)));
+  const answer = await configure(parts, change, change.ifVersion, parsed.config);
+  return concluded(parts, change, answer, parsed);
+}
+
+/** Changes the configuration by what `edit` makes of the operator's own input, secrets included. */
+export async function editConfiguration(
+  parts: AdminParts,
+  change: Change,
+  edit: (input: unknown) => unknown,
+): Promise<Response> {
+  requireWritable(parts);
+  for (let tries = 1; ; tries++) {
+    const { record, config } = await readConfiguration(parts, change.tenant);
+    if (change.ifVersion !== null && change.ifVersion !== record.version) throw versionConflict(record.version);
+    const parsed = requireConfig(parseConfig(edit(config.input), configContext(parts, change.requestUrl)));
+    const answer = await configure(parts, change, record.version, parsed.config);
+    const isOvertaken = answer.kind === "version-conflict" && change.ifVersion === null && tries < PATCH_TRIES_MAX;
+    if (!isOvertaken) return concluded(parts, change, answer, parsed);
+  }
+}
+
+/** Deletes the tenant; refused while there is a backlog, unless forced. */
+export async function deleteConfiguration(parts: AdminParts, change: Change): Promise<Response> {
+  const { tenant, ifVersion, force } = change;
+  const answer = await parts.objects.of(tenant, RETRY_LIMIT_MS).deleteTenant({ tenant, ifVersion, force });
+  const record = await requireConfigured(parts, tenant, answer);
+  return Response.json({ tenant, version: record.version, deleted: true });
+}
+
+function configure(
+  parts: AdminParts,
+  change: Change,
+  ifVersion: number | null,
+  config: TenantConfig,
+): Promise<ConfigureAnswer> {
+  const { tenant, force } = change;
+  return sealConfig(parts.settings.configKeys, tenant, config, 0, "live").then((record) =>
+    parts.objects.of(tenant, RETRY_LIMIT_MS).configure({ tenant, ifVersion, force, record }),
+  );
+}
+
+async function concluded(
+  parts: AdminParts,
+  change: Change,
+  answer: ConfigureAnswer,
+  parsed: Extract<ParsedConfig, { kind: "config" }>,
+): Promise<Response> {
+  const record = await requireConfigured(parts, change.tenant, answer);
+  return shown(parts, change.tenant, record, parsed.config, parsed.warnings);
+}
+
+/** The record that is now everywhere, or the problem that keeps it from being so. */
+async function requireConfigured(parts: AdminParts, tenant: string, answer: ConfigureAnswer): Promise<ConfigRecord> {
+  switch (answer.kind) {
+    case "configured":
+      await parts.cache.keep(tenant, answer.record, parts.now());
+      if (answer.everywhere) return answer.record;
+      throw new Problem(
+        503,
+        "not-everywhere",
+        `Version ${answer.record.version} is stored, but not every copy has it yet; they are told again until they have.`,
+        { headers: { "retry-after": "5" } },
+      );
+    case "version-conflict":
+      throw versionConflict(answer.version);
+    case "has-backlog": {
+      const waiting = Object.entries(answer.destinations).map(([id, count]) => `${id} (${count})`);
+      throw new Problem(
+        409,
+        "has-backlog",
+        `Events are waiting for ${waiting.join(", ")}. Let them drain, or repeat the call with ?force=true to give them up.`,
+      );
+    }
+    case "refused":
+      if (answer.code === "unconfigured") throw noSuchTenant();
+      throw new Problem(400, answer.code, answer.detail);
+    default:
+      return unreachable(answer);
+  }
+}
+
+/** The newest configuration, opened. @throws Problem 404 where there is none, 503 where it cannot be opened */
+export async function readConfiguration(
+  parts: AdminParts,
+  tenant: string,
+): Promise<{ readonly record: ConfigRecord; readonly config: TenantConfig }> {
+  const record = await parts.objects.of(tenant, RETRY_LIMIT_MS).readConfig();
+  if (record === null || record.state === "deleted") throw noSuchTenant();
+  const opened = await openConfig(parts.settings.configKeys, tenant, record);
+  if (opened.ok) return { record, config: opened.value };
+  throw new Problem(
+    503,
+    "source-unusable",
+    `The stored configuration can't be opened: ${opened.detail ?? opened.reason}.`,
+  );
+}
+
+async function shown(
+  parts: AdminParts,
+  tenant: string,
+  record: ConfigRecord,
+  config: TenantConfig,
+  warnings: readonly string[],
+): Promise<Response> {
+  const { configKeys, origin } = parts.settings;
+  const masked = await maskConfig(config, tenant, configKeys, origin);
+  const body = { tenant, version: record.version, config: masked, warnings };
+  return Response.json(body, { headers: { etag: `"${record.version}"`, "cache-control": "no-store" } });
+}
+
+function requireConfig(parsed: ParsedConfig): Extract<ParsedConfig, { kind: "config" }> {
+  if (parsed.kind === "problems") throw invalidInput("configuration", parsed.problems);
+  return parsed;
+}
+
+function requireWritable(parts: AdminParts): void {
+  const { problems, configKeys } = parts.settings;
+  if (problems.length > 0) {
+    const errors = problems.map(({ setting, message }) => ({ path: setting, message }));
+    throw new Problem(503, "malformed-settings", "The Worker's own settings have to be mended first.", { errors });
+  }
+  if (configKeys.current === null) {
+    throw new Problem(
+      503,
+      "no-config-key",
+      "CONFIG_KEY is not set, and secrets are never stored in the open. Make a key with `openssl rand -base64 32` and set it with `wrangler secret put CONFIG_KEY`.",
+    );
+  }
+}
+
+function versionConflict(version: number): Problem {
+  return new Problem(412, "version-conflict", `The configuration has version ${version} by now: read it again.`);
+}

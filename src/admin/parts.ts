@@ -1,0 +1,26 @@
+import type { TenantObjects } from "../buffer/contract.ts";
+import type { Settings } from "../env.ts";
+import type { TenantCache } from "../tenants/cache.ts";
+import type { ConfigContext } from "../tenants/context.ts";
+import type { ConfigKv } from "../tenants/kv.ts";
+
+/** What the admin API works with; built once per isolate. */
+export interface AdminParts {
+  readonly settings: Settings;
+  readonly objects: TenantObjects;
+  readonly kv: ConfigKv;
+  /** The isolate's memory of tenants: what was just written is known at once. */
+  readonly cache: TenantCache;
+  readonly now: () => number;
+}
+
+/** What a configuration is judged by; `requestUrl` names one of the hosts this Worker is reached by [V17]. */
+export function configContext(parts: AdminParts, requestUrl: string): ConfigContext {
+  const { settings } = parts;
+  return {
+    allowInsecureDestinations: settings.allowInsecureDestinations,
+    ownHosts: [...settings.publicHosts, new URL(requestUrl).hostname],
+    origin: settings.origin,
+    nowMs: parts.now(),
+  };
+}

@@ -1,0 +1,83 @@
+/** The entry: the Worker, and the class of the tenants' objects. Routes go to their parts; nothing is decided here. */
+import type { Hono } from "hono";
+import { buildAdmin } from "./admin/app.ts";
+import type { TenantBufferCalls, TenantObjects } from "./buffer/contract.ts";
+import { PROBLEM_CONTENT_TYPE, problemText } from "./core/problem.ts";
+import { type Bindings, readSettings, type Settings } from "./env.ts";
+import { Ingress } from "./ingress/ingress.ts";
+import { isWebhookUrl } from "./ingress/route.ts";
+import { logLine } from "./observe/log-line.ts";
+import { TenantCache } from "./tenants/cache.ts";
+import { readRecord } from "./tenants/kv.ts";
+
+export { TenantBuffer } from "./buffer/tenant-buffer.ts";
+
+/** What an isolate keeps between requests. */
+interface Isolate {
+  readonly settings: Settings;
+  readonly ingress: Ingress;
+  /** Built with the first request to it: an isolate that only takes webhooks never pays for it. */
+  readonly admin: () => Hono;
+}
+
+const isolates = new WeakMap<Bindings, Isolate>();
+
+function isolateOf(env: Bindings): Isolate {
+  const known = isolates.get(env);
+  if (known !== undefined) return known;
+  const settings = readSettings(env);
+  for (const { setting, message } of settings.problems) logLine("error", "malformed-setting", { setting, message });
+  const now = (): number => Date.now();
+  const objects = tenantObjects(env);
+  const cache = new TenantCache({
+    read: (tenant) => readRecord(env.TENANT_CONFIG, tenant),
+    keys: settings.configKeys,
+  });
+  let admin: Hono | null = null;
+  const isolate: Isolate = {
+    settings,
+    ingress: new Ingress({ cache, objects, now, fixedClockMs: settings.fixedClockMs }),
+    admin: () => {
+      admin ??= buildAdmin({ settings, objects, cache, now, kv: env.TENANT_CONFIG });
+      return admin;
+    },
+  };
+  isolates.set(env, isolate);
+  return isolate;
+}
+
+function tenantObjects(env: Bindings): TenantObjects {
+  return {
+    of: (tenant, retryLimitMs) => {
+      const retry = { maxRetries: 2, timeoutMs: retryLimitMs };
+      // The namespace is bound by name, not by class: its methods are those of the contract.
+      return env.TENANT_BUFFER.getByName(tenant, { retry }) as unknown as TenantBufferCalls;
+    },
+  };
+}
+
+/** Whether the Worker is up, and its settings are such that it can work. */
+function health(settings: Settings): Response {
+  const malformed = settings.problems.map((problem) => problem.setting);
+  if (malformed.length === 0) return Response.json({ status: "ok" }, { headers: { "cache-control": "no-store" } });
+  const text = problemText(503, "malformed-settings", `To be mended: ${malformed.join(", ")}.`);
+  return new Response(text, { status: 503, headers: { "content-type": PROBLEM_CONTENT_TYPE } });
+}
+
+function notFound(): Response {
+  return new Response(problemText(404, "not-found", "There is nothing at this address."), {
+    status: 404,
+    headers: { "content-type": PROBLEM_CONTENT_TYPE },
+  });
+}
+
+export default {
+  fetch(request, env, ctx): Response | Promise<Response> {
+    const isolate = isolateOf(env);
+    if (isWebhookUrl(request.url)) return isolate.ingress.handle(request, ctx);
+    const { pathname } = new URL(request.url);
+    if (pathname === "/admin" || pathname.startsWith("/admin/")) return isolate.admin().fetch(request);
+    if (pathname === "/healthz") return health(isolate.settings);
+    return notFound();
+  },
+} satisfies ExportedHandler<Bindings>;
