@@ -65,7 +65,7 @@ function storageProblems(input: unknown): InputProblem[] {
     problems.push({ path, message: `must be at most ${STORED_BYTES_MAX} together: retainBytes and maxBacklogBytes` });
   }
   const events = numberAt(input, ["rateLimit", "events"], 100);
-  if (numberAt(input, ["shards"], 1) > events) {
+  if (numberAt(input, ["shards"], 1) > Math.max(1, events)) {
     problems.push({ path: "shards", message: `must be at most rateLimit.events (${events})` });
   }
   return problems;
