@@ -1,3 +1,5 @@
+import type { Encoding } from "./scheme.ts";
+
 /**
  * Text forms of bytes, strictly: a lenient decoder hides typing errors in secrets and widens what counts as a
  * signature. Every decoder answers `null` for text that is not of its form, and never throws [I8].
@@ -22,8 +24,19 @@ function digit(values: Uint8Array, text: string, at: number): number {
   return values[text.charCodeAt(at)] ?? NOT_A_DIGIT;
 }
 
-export function bytesFrom(encoding: "hex" | "base64" | "base64url", text: string): Uint8Array<ArrayBuffer> | null {
-  return encoding === "hex" ? bytesFromHex(text) : encoding === "base64" ? bytesFromBase64(text) : bytesFromBase64Url(text);
+export function bytesFrom(encoding: Encoding, text: string): Uint8Array<ArrayBuffer> | null {
+  switch (encoding) {
+    case "hex":
+      return bytesFromHex(text);
+    case "base64":
+      return bytesFromBase64(text);
+    case "base64url":
+      return bytesFromBase64Url(text);
+    case "base64-of-hex": {
+      const digits = bytesFromBase64(text);
+      return digits === null ? null : bytesFromHex(textFromUtf8(digits) ?? "");
+    }
+  }
 }
 
 /** Hex in either case, an even number of digits, at least two. */

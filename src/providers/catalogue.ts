@@ -1,12 +1,35 @@
-import { firstRows } from "./catalogue/first.ts";
+import { codeRows } from "./catalogue/code.ts";
+import { commerceRows, contentRows } from "./catalogue/commerce.ts";
+import { fieldSignedRows } from "./catalogue/field-signed.ts";
+import { financeRows } from "./catalogue/finance.ts";
 import { genericRows } from "./catalogue/generic.ts";
+import { messagingRows } from "./catalogue/messaging.ts";
+import { operationsRows } from "./catalogue/operations.ts";
+import { paymentRows } from "./catalogue/payments.ts";
+import { platformRows } from "./catalogue/platforms.ts";
+import { publicKeyRows } from "./catalogue/public-key.ts";
+import { standardRows } from "./catalogue/standard.ts";
+import { workRows } from "./catalogue/work.ts";
 import type { ProviderRow } from "./row.ts";
 
-const rows = new Map<string, ProviderRow>();
-for (const row of [...genericRows, ...firstRows]) {
-  if (rows.has(row.name)) throw new Error(`two rows are called ${row.name}`);
-  rows.set(row.name, row);
-}
+/** The table [P1]: one row for each provider. */
+const table: readonly ProviderRow[] = [
+  ...genericRows,
+  ...standardRows,
+  ...paymentRows,
+  ...codeRows,
+  ...commerceRows,
+  ...contentRows,
+  ...messagingRows,
+  ...workRows,
+  ...financeRows,
+  ...operationsRows,
+  ...platformRows,
+  ...publicKeyRows,
+  ...fieldSignedRows,
+];
+
+const rows = new Map(table.map((row) => [row.name, row]));
 
 /** The row of a provider by the name an operator writes; never an inherited property. */
 export function providerRow(name: string): ProviderRow | undefined {

@@ -2,7 +2,7 @@ import { param, type VerifySource } from "./arrival.ts";
 import { fetchText } from "./remote.ts";
 import { forgetIfOld, remoteText } from "./remote-keys.ts";
 import type { RemoteKeys } from "./scheme.ts";
-import { rejected, type Rejected, unusable, type Unusable } from "./verdict.ts";
+import { type Rejected, rejected, type Unusable, unusable } from "./verdict.ts";
 
 /** The published keys that may have signed a token, each as the text of a JWK. */
 export async function jwtKeys(

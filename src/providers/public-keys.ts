@@ -1,5 +1,5 @@
 import { fail, ok, type Result } from "../core/result.ts";
-import { bytesFromBase64, bytesFromHex } from "./bytes.ts";
+import { bytesFromBase64, bytesFromBase64Url, bytesFromHex } from "./bytes.ts";
 import type { PublicKeyLayout } from "./crypto.ts";
 import { derChildren, derElement } from "./der.ts";
 import type { PublicKeyScheme } from "./scheme.ts";
@@ -15,7 +15,7 @@ export function publicKeyLayout(form: PublicKeyScheme["key"], text: string): Res
   if (form === "raw-hex") return rawKey(bytesFromHex(text), "64 hexadecimal digits");
   if (form === "raw-base64") {
     const digits = text.startsWith(WHPK) ? text.slice(WHPK.length) : text;
-    return rawKey(bytesFromBase64(digits), "base64 of 32 bytes after an optional whpk_");
+    return rawKey(bytesFromBase64(digits) ?? bytesFromBase64Url(digits), "base64 of 32 bytes after an optional whpk_");
   }
   const trimmed = text.trim();
   if (trimmed.startsWith("{")) return jwkLayout(trimmed);

@@ -22,7 +22,11 @@ let minuteStartMs = 0;
 let fetchCount = 0;
 
 /** The text at an address, fetched at most once an hour; `null` where it cannot be had just now. */
-export function remoteText(cacheName: string, nowMs: number, request: () => Promise<string | null>): Promise<string | null> {
+export function remoteText(
+  cacheName: string,
+  nowMs: number,
+  request: () => Promise<string | null>,
+): Promise<string | null> {
   const known = entries.get(cacheName);
   if (known !== undefined && nowMs < known.validUntilMs) return known.text;
   if (!mayFetch(nowMs)) return Promise.resolve(null);

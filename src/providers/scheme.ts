@@ -12,15 +12,19 @@ export type Hash = "SHA-1" | "SHA-256" | "SHA-384" | "SHA-512";
  */
 export type KeyForm = "utf8" | "base64" | "hex" | "whsec" | "whsec-or-utf8" | "sha1";
 
+export type Encoding = "hex" | "base64" | "base64url" | "base64-of-hex";
+
 export interface SignatureForm {
   /** One place, several (each is tried), or `headers:x-signature-*` for numbered headers. */
   readonly from: Ref | `headers:${string}*` | readonly Ref[];
-  readonly encoding: "hex" | "base64" | "base64url";
+  /** `base64-of-hex`: the hex digits, as text, in base64 (Solidgate). */
+  readonly encoding: Encoding;
   /** Stands before each signature (`sha256=`). */
   readonly prefix?: string;
   /**
    * The text is a list of entries, each a key and a value; those with this key are signatures, the others are
-   * skipped or read as `field:`. With `key: "*"` every entry is one, whatever its key.
+   * skipped or read as `field:`. With `key: "*"` every entry is one, whatever its key. Each character of `separator`
+   * separates.
    */
   readonly list?: { readonly separator: string; readonly equals: string; readonly key: string };
   /** With `key: "*"`: entries whose key is another than this parameter's value are skipped. */
@@ -55,6 +59,8 @@ interface Templated {
   readonly time?: TimeForm;
   /** Must be there and not empty, though a template may not name them. */
   readonly requires?: readonly Ref[];
+  /** Values of the request that must equal a parameter of the source where it is given. */
+  readonly paramIs?: Readonly<Record<string, string>>;
   /** The forms of the URL that are tried: with and without its port, and with `'` escaped or not. */
   readonly urlForms?: "with-ports";
   /** The sender may have signed the body with everything beyond ASCII written as `\uXXXX`. */
@@ -133,7 +139,7 @@ export interface JwtScheme {
   readonly bodyHash?: {
     readonly claim: string;
     readonly hash: "SHA-256" | "SHA-512";
-    readonly encoding: "hex" | "base64" | "base64url";
+    readonly encoding: Encoding;
   };
   /** `exp` must be there. Where it is there, it is always checked. */
   readonly expires?: boolean;

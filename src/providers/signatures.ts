@@ -48,7 +48,7 @@ export function readSignatures(
       continue;
     }
     const { separator, equals, key } = form.list;
-    for (const entry of text.split(separator)) {
+    for (const entry of entriesOf(text, separator)) {
       const at = entry.indexOf(equals);
       if (at < 0) continue;
       const name = entry.slice(0, at).trim();
@@ -56,8 +56,9 @@ export function readSignatures(
       if (key === "*" ? wantedKey === null || wantedKey === name : key === name) take(value);
       else {
         fields ??= new Map();
-        // A repeated field is ambiguous: it counts as unreadable rather than as either value.
-        fields.set(name, fields.has(name) ? "" : value);
+        // A field with two values is ambiguous: it counts as unreadable rather than as either of them.
+        const before = fields.get(name);
+        fields.set(name, before === undefined || before === value ? value : "");
       }
     }
   }
@@ -65,6 +66,13 @@ export function readSignatures(
     return rejected("malformed-signature", malformedEvidence(form, lengthSeen, sizeBytes, fields));
   }
   return { kind: "found", candidates, fields: fields ?? NO_FIELDS };
+}
+
+function entriesOf(text: string, separators: string): string[] {
+  if (separators.length === 1) return text.split(separators);
+  let uniform = text;
+  for (const separator of separators.slice(1)) uniform = uniform.replaceAll(separator, separators.charAt(0));
+  return uniform.split(separators.charAt(0));
 }
 
 function signatureTexts(form: SignatureForm, parts: RequestParts, item?: readonly string[]): string[] {

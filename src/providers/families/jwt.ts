@@ -4,7 +4,7 @@ import { digest, equalDigests, verifyHmac, verifyPublic } from "../crypto.ts";
 import { jwtKeys } from "../jwt-keys.ts";
 import { RequestParts } from "../request-parts.ts";
 import type { JwtScheme, PublicKeyAlgorithm } from "../scheme.ts";
-import { rejected, type Rejected, unusable, type Verdict } from "../verdict.ts";
+import { type Rejected, rejected, unusable, type Verdict } from "../verdict.ts";
 import { hmacKey } from "./hmac.ts";
 import { publicKey } from "./public-key.ts";
 
@@ -32,12 +32,14 @@ export async function verifyJwtScheme(scheme: JwtScheme, source: VerifySource, a
     ? await verifyShared(scheme, source, token)
     : await verifyWithPublicKeys(scheme, source, token, arrival.receivedAtMs);
   if (verdict !== null) return verdict;
-  return checkTimes(scheme, source, token.claims, arrival.receivedAtMs) ??
+  return (
+    checkTimes(scheme, source, token.claims, arrival.receivedAtMs) ??
     checkClaims(scheme, source, token.claims) ??
     (await checkBody(scheme, token.claims, arrival.body)) ?? {
       kind: "genuine",
       strength: scheme.bodyHash === undefined ? "origin" : "body",
-    };
+    }
+  );
 }
 
 function readToken(compact: string, scheme: JwtScheme): Token | Rejected {
@@ -93,8 +95,8 @@ async function verifyWithPublicKeys(
 ): Promise<Verdict | null> {
   const algorithm: PublicKeyAlgorithm = scheme.algorithm === "ES256" ? "ecdsa-p256-sha256" : "rsa-sha256";
   const keys = source.secrets.length > 0 ? source.secrets : await jwtKeys(scheme.keysFrom, source, token.kid, nowMs);
-  if (!Array.isArray(keys)) return keys as Verdict;
-  for (const text of keys as readonly string[]) {
+  if ("kind" in keys) return keys;
+  for (const text of keys) {
     const key = await publicKey(algorithm, "public-key", text);
     if (typeof key === "string") return unusable(`a public key ${key}`);
     if (await verifyPublic(algorithm, key, token.signature, token.signed)) return null;

@@ -3,9 +3,9 @@ import { cachedKey, importPublicKey, verifyPublic } from "../crypto.ts";
 import { rawP256Signature } from "../der.ts";
 import { publicKeyLayout } from "../public-keys.ts";
 import { remoteCertificate } from "../remote-keys.ts";
-import { RequestParts } from "../request-parts.ts";
+import type { RequestParts } from "../request-parts.ts";
 import type { PublicKeyAlgorithm, PublicKeyScheme } from "../scheme.ts";
-import { rejected, type Rejected, unusable, type Unusable, type Verdict } from "../verdict.ts";
+import { type Rejected, rejected, type Unusable, unusable, type Verdict } from "../verdict.ts";
 import { prepare } from "./templated.ts";
 
 const ED25519_SIGNATURE_BYTES = 64;
@@ -22,7 +22,7 @@ export async function verifyPublicKeyScheme(
   const algorithm = algorithmOf(scheme, prepared.parts);
   if (typeof algorithm !== "string") return algorithm;
   const keys = await configuredKeys(scheme, source, prepared.parts);
-  if (!Array.isArray(keys)) return keys;
+  if ("kind" in keys) return keys;
   const messages = prepared.messages("");
   if ("kind" in messages) return messages;
 

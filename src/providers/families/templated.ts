@@ -1,4 +1,4 @@
-import type { Arrival, VerifySource } from "../arrival.ts";
+import { type Arrival, param, type VerifySource } from "../arrival.ts";
 import { bytesFromHex, hexFromBytes, textFromUtf8, utf8 } from "../bytes.ts";
 import { digest, equalDigests } from "../crypto.ts";
 import { PARSED_BODY_BYTES_MAX } from "../json-body.ts";
@@ -102,6 +102,10 @@ export async function prepare(
   for (const ref of scheme.requires ?? []) {
     const text = parts.text(ref, fields, item);
     if (text === null || text === "") return rejected("missing-signed-part", ref);
+  }
+  for (const [ref, name] of Object.entries(scheme.paramIs ?? {})) {
+    const wanted = param(source, name);
+    if (wanted !== null && parts.text(ref, fields, item) !== wanted) return rejected("wrong-claim", ref);
   }
 
   const urls = plan.usesUrl || plan.withBodyHash !== null ? signedUrls(source, arrival, scheme.urlForms) : [""];

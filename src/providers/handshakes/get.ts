@@ -32,7 +32,9 @@ export async function verifyToken(
 export function echoHeader(handshake: EchoHeader, arrival: Arrival): HandshakeAnswer | null {
   if (arrival.method !== handshake.method) return null;
   const challenge = arrival.headers.get(handshake.header);
-  return isEchoable(challenge, handshake.alphabet) ? jsonAnswer({ [handshake.json]: challenge }) : null;
+  if (!isEchoable(challenge, handshake.alphabet)) return null;
+  const { answer } = handshake;
+  return "json" in answer ? jsonAnswer({ [answer.json]: challenge }) : emptyAnswer(200, { [answer.header]: challenge });
 }
 
 /**
@@ -54,7 +56,10 @@ export async function hmacQuery(
   const bytes = await hmac(key, utf8(challenge));
   const proof = handshake.encoding === "hex" ? hexFromBytes(bytes) : base64FromBytes(bytes);
   const { answer } = handshake;
-  if ("json" in answer) return jsonAnswer({ [answer.json]: answer.prefix + proof });
+  if ("json" in answer) {
+    const plain = answer.plain === undefined ? {} : { [answer.plain]: challenge };
+    return jsonAnswer({ ...plain, [answer.json]: answer.prefix + proof });
+  }
   const name = param(source, answer.nameParam);
   return name === null ? null : textAnswer(`${name}|${proof}`);
 }

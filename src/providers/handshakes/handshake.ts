@@ -53,26 +53,26 @@ export interface EchoJson {
   readonly json?: string;
 }
 
-/** A header comes back as JSON (Okta by GET, Smartsheet by POST). */
+/** A header comes back, in JSON or in a header (Okta by GET, Front and RingCentral by POST). */
 export interface EchoHeader {
   readonly kind: "echo-header";
   readonly method: "GET" | "POST";
   readonly header: string;
   readonly alphabet: string;
-  readonly json: string;
+  readonly answer: { readonly json: string } | { readonly header: string };
 }
 
-/** A signed question holds a text; text and its HMAC come back as JSON (Zoom). */
+/** A signed question holds a text; its HMAC, and with `plain` the text too, come back as JSON (Zoom, Smartcar). */
 export interface HmacJson {
   readonly kind: "hmac-json";
   readonly when: { readonly ref: Ref; readonly is: string };
   readonly challenge: Ref;
   readonly alphabet: string;
   readonly lengthMax: number;
-  readonly json: { readonly plain: string; readonly hmac: string };
+  readonly json: { readonly plain?: string; readonly hmac: string };
 }
 
-/** A parameter of the URL is answered with its HMAC (X, Braintree). */
+/** A parameter of the URL is answered with its HMAC (X, Braintree, LinkedIn). */
 export interface HmacQuery {
   readonly kind: "hmac-query";
   readonly param: string;
@@ -83,7 +83,9 @@ export interface HmacQuery {
   readonly key: KeyForm;
   readonly encoding: "hex" | "base64";
   /** `prefix` stands before the HMAC; the answer is JSON under `json`, or text after the value of `nameParam` and `|`. */
-  readonly answer: { readonly json: string; readonly prefix: string } | { readonly nameParam: string };
+  readonly answer:
+    | { readonly json: string; readonly prefix: string; readonly plain?: string }
+    | { readonly nameParam: string };
 }
 
 /** A parameter of the URL is answered with the SHA-256 of it, the verify token and the registered URL (eBay). */

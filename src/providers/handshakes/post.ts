@@ -51,7 +51,8 @@ export async function hmacJson(
   const key = secret === undefined ? "no secret" : await hmacKey(row.scheme.hash, row.scheme.key, secret);
   if (typeof key === "string") return null;
   const proof = hexFromBytes(await hmac(key, utf8(challenge)));
-  return jsonAnswer({ [handshake.json.plain]: challenge, [handshake.json.hmac]: proof });
+  const { plain, hmac: hmacName } = handshake.json;
+  return jsonAnswer(plain === undefined ? { [hmacName]: proof } : { [plain]: challenge, [hmacName]: proof });
 }
 
 export async function ping(
