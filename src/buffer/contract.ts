@@ -94,6 +94,8 @@ export interface TenantStats {
     readonly rowsWritten: number;
     readonly rowsRead: number;
     readonly setupRows: number;
+    /** Transactions that wrote something. */
+    readonly commits: number;
   };
   readonly alerts: readonly AlertRow[];
 }

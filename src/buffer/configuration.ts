@@ -1,0 +1,66 @@
+/**
+ * The tenant's configuration as its object owns it [O4]: checked, numbered, stored sealed, then told to KV. What an
+ * operator was told is stored holds from the next request on, whatever copies are still about.
+ */
+import type { Bindings, Settings } from "../env.ts";
+import type { Log } from "../log/log.ts";
+import type { ConfigRecord, TenantConfig } from "../tenants/config.ts";
+import { writeRecord } from "../tenants/kv.ts";
+import { openConfig } from "../tenants/sealing.ts";
+import type { ConfigureAnswer, ConfigureCall } from "./contract.ts";
+
+/** KV is told again after this, when it could not be reached. */
+export const RETELL_MS = 5_000;
+/** How long the tombstone of a deleted tenant answers for it [O4]. */
+export const TOMBSTONE_MS = 86_400_000;
+
+/** The stored configuration, opened; `config` null where it is deleted or cannot be unsealed. */
+export interface Stored {
+  readonly tenant: string;
+  readonly record: ConfigRecord;
+  readonly config: TenantConfig | null;
+  readonly changedAtMs: number;
+  readonly untold: boolean;
+}
+
+/** Reads and opens what is stored; null where there is none. A record that cannot be opened is no exception [I7]. */
+export async function readStored(log: Log, settings: Settings): Promise<Stored | null> {
+  const row = log.tenants.read();
+  if (row === null) return null;
+  const record = JSON.parse(row.record) as ConfigRecord;
+  const stored = { tenant: row.tenant, record, changedAtMs: row.changedAtMs, untold: row.untold };
+  if (record.state === "deleted") return { ...stored, config: null };
+  const opened = await openConfig(settings.configKeys, row.tenant, record);
+  return { ...stored, config: opened.ok ? opened.value : null };
+}
+
+/** Never falls back, not even across delete and create, and is a time a person can read [O4]. */
+export function nextVersion(lastVersion: number, nowMs: number): number {
+  return Math.max(lastVersion + 1, nowMs);
+}
+
+/** Whether a change may go ahead as far as its precondition says [O4]; null when it may. */
+export function versionConflict(call: { readonly ifVersion: number | null }, stored: Stored | null): ConfigureAnswer | null {
+  const version = stored === null || stored.record.state === "deleted" ? 0 : stored.record.version;
+  return call.ifVersion !== null && call.ifVersion !== version ? { kind: "version-conflict", version } : null;
+}
+
+/** Opens the configuration of a call, or says why it cannot be taken. */
+export async function openCall(call: ConfigureCall, settings: Settings): Promise<TenantConfig | ConfigureAnswer> {
+  const opened = await openConfig(settings.configKeys, call.tenant, call.record);
+  if (opened.ok) return opened.value;
+  return { kind: "refused", code: opened.reason, detail: opened.detail ?? "the configuration cannot be unsealed" };
+}
+
+/** Tells KV; true when it has it. */
+export async function tellKv(env: Bindings, log: Log, tenant: string, record: ConfigRecord): Promise<boolean> {
+  try {
+    await writeRecord(env.TENANT_CONFIG, tenant, record);
+  } catch {
+    return false;
+  }
+  const current = log.tenants.read();
+  const isNewest = current !== null && (JSON.parse(current.record) as ConfigRecord).version === record.version;
+  if (isNewest) log.transaction(() => log.tenants.markTold());
+  return true;
+}

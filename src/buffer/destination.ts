@@ -1,0 +1,352 @@
+/**
+ * One destination of a tenant, as its object holds it: the stored cursor, the state machine's row and memory, and a look
+ * ahead into the log. The machine decides; this class reads, writes in one transaction, and believes it after the commit.
+ */
+import {
+  type AsideEvent,
+  begin,
+  buryCrashed,
+  type DeliveryRow,
+  freshEventsMax,
+  freshWindow,
+  type Plan,
+  passOver,
+  plan,
+  type SettleFacts,
+  type Settlement,
+  settle,
+  stateOf,
+  wakeUp,
+} from "../core/delivery/machine.ts";
+import type { Outcome } from "../core/delivery/outcome.ts";
+import { backlogCount } from "../core/ledger.ts";
+import type { Counters, Cursor } from "../log/cursors.ts";
+import type { Log } from "../log/log.ts";
+import type { DestinationConfig, TenantConfig } from "../tenants/config.ts";
+import type { DestinationState } from "./contract.ts";
+import { giveUpBefore } from "./give-up.ts";
+import { type LoadedRequest, loadRequest } from "./load-request.ts";
+import { type FreshEvents, LookAhead } from "./look-ahead.ts";
+import { counted, type Memory } from "./memory.ts";
+import { attemptOf, type Recording, recordSettlement, recordUnreadable } from "./record.ts";
+
+/** Set-aside events looked at for one plan. */
+const ASIDE_LOOK_AHEAD = 64;
+/** A stretch that the filter passed over moves the position when it is this long, or this old. */
+const PASSED_OVER_MIN = 1_000;
+const PASSED_OVER_MAX_AGE_MS = 60_000;
+/** Steps in one transaction: requests begun, stretches passed over, events buried. */
+const STEPS_MAX = 16;
+
+/** The outcome of a request, on its way into the log. */
+export interface Answered {
+  readonly request: LoadedRequest;
+  readonly batchId: string;
+  readonly outcome: Outcome;
+}
+
+/** What a turn of the run allows a destination. */
+export interface Turn {
+  readonly nowMs: number;
+  readonly random: () => number;
+  /** Requests it may begin. */
+  readonly requestsMax: number;
+  readonly othersWaiting: boolean;
+  /** Gives each request an id of its own. */
+  readonly nextId: () => number;
+}
+
+export interface Stepped {
+  readonly begun: readonly LoadedRequest[];
+  /** Something was written: the turn was not in vain. */
+  readonly changed: boolean;
+}
+
+export class Destination {
+  readonly name: string;
+  readonly #log: Log;
+  readonly #ahead: LookAhead;
+  #config: DestinationConfig;
+  #deadLetterTtlSeconds: number;
+  #memory: Memory;
+
+  constructor(log: Log, tenant: TenantConfig, config: DestinationConfig, cursor: Cursor, nowMs: number) {
+    this.name = cursor.name;
+    this.#log = log;
+    this.#config = config;
+    this.#deadLetterTtlSeconds = tenant.deadLetterTtlSeconds;
+    this.#ahead = new LookAhead(log.events);
+    this.#memory = woken(cursor, config, nowMs);
+  }
+
+  /** Starts from the stored row, as after a crash: what was in flight goes again [V14]. */
+  recover(cursor: Cursor, nowMs: number): void {
+    this.restore(woken(cursor, this.#config, nowMs));
+  }
+
+  get config(): DestinationConfig {
+    return this.#config;
+  }
+
+  get memory(): Memory {
+    return this.#memory;
+  }
+
+  get row(): DeliveryRow {
+    return this.#memory.row;
+  }
+
+  get cursor(): Cursor {
+    return this.#memory.cursor;
+  }
+
+  get deadLetterTtlSeconds(): number {
+    return this.#deadLetterTtlSeconds;
+  }
+
+  use(tenant: TenantConfig, config: DestinationConfig): void {
+    this.#config = config;
+    this.#deadLetterTtlSeconds = tenant.deadLetterTtlSeconds;
+    this.#ahead.reset();
+  }
+
+  /** Takes a change as true: it is committed, or stands in a transaction whose failure ends in `restore`. */
+  believe(memory: Memory): void {
+    this.#memory = memory;
+  }
+
+  /** Puts back what memory held before a transaction that was rolled back. */
+  restore(memory: Memory): void {
+    this.#memory = memory;
+    this.#ahead.reset();
+  }
+
+  backlogEvents(): number {
+    const { row, cursor } = this.#memory;
+    const { seq } = this.#log.segments.high;
+    return backlogCount(seq, row.position, row.settledRanges, cursor.aside, cursor.settledAhead);
+  }
+
+  backlogBytes(): number {
+    const { cursor } = this.#memory;
+    return this.#log.segments.high.offeredBytes - cursor.positionBytes + cursor.asideBytes;
+  }
+
+  state(nowMs: number): DestinationState {
+    return stateOf(this.#memory.row, nowMs);
+  }
+
+  isStopped(): boolean {
+    return this.#memory.row.paused || this.#memory.row.disabled !== null;
+  }
+
+  /** When a run is due for this destination, given that nothing else happens; null: never. Reads only. */
+  dueMs(nowMs: number): number | null {
+    const fresh = this.#fresh(this.#memory);
+    const next = plan(this.#memory.row, this.#memory.live, this.#facts(this.#memory, fresh, nowMs, false));
+    const dueMs = next.kind === "wait" ? next.untilMs : nowMs;
+    const passedMs = this.#passedOverDueMs(this.#memory, fresh);
+    if (dueMs === null) return passedMs;
+    return passedMs === null ? dueMs : Math.min(dueMs, passedMs);
+  }
+
+  isDue(nowMs: number): boolean {
+    const dueMs = this.dueMs(nowMs);
+    return dueMs !== null && dueMs <= nowMs;
+  }
+
+  /** Records an outcome, if there is one, and begins what may be begun now: one transaction, one write of the row. */
+  step(answered: Answered | null, turn: Turn): Stepped {
+    const begun: LoadedRequest[] = [];
+    const before = this.#memory;
+    try {
+      this.#log.transaction(() => {
+        if (answered !== null) this.#settle(answered, turn);
+        for (let steps = 0; steps < STEPS_MAX && this.#advance(begun, turn); steps += 1);
+        if (this.#memory !== before) this.write();
+      });
+    } catch (error) {
+      this.restore(before);
+      throw error;
+    }
+    return { begun, changed: this.#memory !== before };
+  }
+
+  /** Writes the destination's row, within the caller's transaction; the meter within it counts this write too [O10]. */
+  write(): void {
+    const { row, cursor } = this.#memory;
+    const written = { ...cursor, positionBytes: this.#positionBytes(row.position), delivery: JSON.stringify(row) };
+    this.#log.cursors.update(written, this.#log.meter.encodeWithWrite(1));
+    this.#memory = { ...this.#memory, cursor: written };
+  }
+
+  /** Changes the ledger by hand, within the caller's transaction. */
+  count(change: Partial<Counters>): void {
+    this.#memory = counted(this.#memory, change);
+    this.write();
+  }
+
+  recording(nowMs: number, request: LoadedRequest | null = null): Recording {
+    return {
+      log: this.#log,
+      destination: this.name,
+      nowMs,
+      deadLetterTtlSeconds: this.#deadLetterTtlSeconds,
+      request,
+      attempt: null,
+      released: [],
+    };
+  }
+
+  settleFacts(nowMs: number, random: number): SettleFacts {
+    const { settings, fresh, asideDue } = this.#facts(this.#memory, this.#fresh(this.#memory), nowMs, false);
+    const freshWaiting = fresh !== null || asideDue.some((event) => event.lane === "redrive");
+    return { nowMs, random, settings, freshWaiting, asideCount: this.#memory.cursor.aside };
+  }
+
+  #settle(answered: Answered, turn: Turn): void {
+    const { request, outcome, batchId } = answered;
+    const facts = this.settleFacts(turn.nowMs, turn.random());
+    const settlement = settle(this.#memory.row, this.#memory.live, request.started.id, outcome, facts);
+    const recording = {
+      ...this.recording(turn.nowMs, request),
+      attempt: attemptOf(outcome, batchId, turn.nowMs),
+    };
+    this.#record(settlement, recording);
+  }
+
+  #record(settlement: Settlement, recording: Recording): void {
+    this.#memory = recordSettlement(this.#memory, settlement, recording);
+    this.onReleased?.(recording.released);
+  }
+
+  /** Called with set-aside events that this destination is done with, in the transaction. */
+  onReleased: ((seqs: readonly number[]) => void) | null = null;
+
+  /** One further act; false when there is nothing to do now. */
+  #advance(begun: LoadedRequest[], turn: Turn): boolean {
+    const fresh = this.#fresh(this.#memory);
+    const next = plan(this.#memory.row, this.#memory.live, this.#facts(this.#memory, fresh, turn.nowMs, turn.othersWaiting));
+    switch (next.kind) {
+      case "wait":
+        return this.#passOver(fresh, turn);
+      case "give-up":
+        this.#memory = giveUpBefore(this.#log, this.#memory, next.waitingSinceMs, this.recording(turn.nowMs), this.settleFacts(turn.nowMs, turn.random()));
+        this.#ahead.reset();
+        return true;
+      case "bury":
+        this.#bury(next, turn);
+        return true;
+      case "send":
+        return begun.length < turn.requestsMax && this.#begin(next.request, fresh, begun, turn);
+    }
+  }
+
+  #begin(
+    request: Extract<Plan, { kind: "send" }>["request"],
+    fresh: FreshEvents,
+    begun: LoadedRequest[],
+    turn: Turn,
+  ): boolean {
+    const { delivery } = this.#config;
+    const loaded = loadRequest(this.#log, this.name, turn.nextId(), request, fresh, delivery.batch.maxBytes);
+    const recording = this.recording(turn.nowMs, loaded);
+    for (const seq of loaded.unreadable) {
+      if (this.#isErased(seq)) continue;
+      this.#memory = recordUnreadable(this.#memory, seq, recording);
+    }
+    const { started } = loaded;
+    if (started.events.length === 0) {
+      if (loaded.asideRows.size > 0 || request.lane === "aside" || request.lane === "redrive") return true;
+      const facts = this.settleFacts(turn.nowMs, turn.random());
+      this.#record(passOver(this.#memory.row, this.#memory.live, started, facts), recording);
+      return true;
+    }
+    const { row, live } = begin(this.#memory.row, this.#memory.live, started, {
+      nowMs: turn.nowMs,
+      settings: delivery,
+    });
+    this.#memory = { ...this.#memory, row, live };
+    begun.push(loaded);
+    return true;
+  }
+
+  #bury(next: Extract<Plan, { kind: "bury" }>, turn: Turn): void {
+    const request = next.inLog
+      ? ({ lane: "isolation", seqs: [next.seq], fromSeq: next.fromSeq, toSeq: next.toSeq } as const)
+      : ({ lane: "aside", seq: next.seq } as const);
+    const loaded = loadRequest(this.#log, this.name, 0, request, this.#fresh(this.#memory), Number.MAX_SAFE_INTEGER);
+    const { fromSeq, toSeq, events, passedOver } = loaded.started;
+    const facts = this.settleFacts(turn.nowMs, turn.random());
+    const piece = { fromSeq, toSeq, events, passedOver };
+    this.#record(buryCrashed(this.#memory.row, this.#memory.live, piece, facts), this.recording(turn.nowMs, loaded));
+  }
+
+  /** The filter let nothing pass in what was looked at: the position moves on, a long or an old stretch at a time. */
+  #passOver(fresh: FreshEvents, turn: Turn): boolean {
+    const dueMs = this.#passedOverDueMs(this.#memory, fresh);
+    if (dueMs === null || dueMs > turn.nowMs) return false;
+    const { fromSeq } = freshWindow(this.#memory.row, this.#memory.live);
+    const request = { lane: "fresh", takeMax: 0, fromSeq, toSeq: fresh.scannedToSeq } as const;
+    const { started } = loadRequest(this.#log, this.name, 0, request, fresh, 0);
+    const facts = this.settleFacts(turn.nowMs, turn.random());
+    this.#record(passOver(this.#memory.row, this.#memory.live, started, facts), this.recording(turn.nowMs));
+    return true;
+  }
+
+  #passedOverDueMs(memory: Memory, fresh: FreshEvents): number | null {
+    if (fresh.headsAhead > 0 || fresh.passedOverSinceMs === null) return null;
+    const { fromSeq } = freshWindow(memory.row, memory.live);
+    if (fresh.scannedToSeq < fromSeq) return null;
+    const isLong = fresh.scannedToSeq - fromSeq + 1 >= PASSED_OVER_MIN;
+    return fresh.passedOverSinceMs + (isLong ? 0 : PASSED_OVER_MAX_AGE_MS);
+  }
+
+  #fresh(memory: Memory): FreshEvents {
+    const { fromSeq, toSeq } = freshWindow(memory.row, memory.live);
+    const { delivery, filter } = this.#config;
+    const markSeq = this.#log.segments.high.seq;
+    return this.#ahead.fresh(
+      fromSeq,
+      toSeq === null ? markSeq : Math.min(toSeq, markSeq),
+      filter,
+      freshEventsMax(memory.row, delivery),
+      delivery.batch.maxBytes,
+    );
+  }
+
+  #facts(memory: Memory, fresh: FreshEvents, nowMs: number, otherDestinationsWaiting: boolean) {
+    const [first] = fresh.heads;
+    return {
+      nowMs,
+      settings: this.#config.delivery,
+      fresh: first === undefined ? null : { firstReceivedAtMs: first.receivedAtMs, full: fresh.full },
+      asideDue: memory.cursor.aside === 0 ? [] : this.#asideDue(memory),
+      otherDestinationsWaiting,
+    };
+  }
+
+  #asideDue(memory: Memory): AsideEvent[] {
+    const inFlight = new Set(memory.live.flights.filter((flight) => !flight.inLog).flatMap((flight) => flight.events.map((event) => event.seq)));
+    return this.#log.aside
+      .due(this.name, ASIDE_LOOK_AHEAD)
+      .filter((row) => !inFlight.has(row.seq))
+      .map((row) => JSON.parse(row.event) as AsideEvent);
+  }
+
+  #isErased(seq: number): boolean {
+    return this.#log.events.head(seq)?.erased ?? true;
+  }
+
+  #positionBytes(position: number): number {
+    const { high, bodies } = this.#log.segments;
+    if (position >= high.seq) return high.offeredBytes;
+    const head = this.#log.events.head(position);
+    return head?.offeredBytes ?? bodies.find((segment) => segment.firstSeq > position)?.bytesBefore ?? 0;
+  }
+}
+
+function woken(cursor: Cursor, config: DestinationConfig, nowMs: number): Memory {
+  const stored = JSON.parse(cursor.delivery) as DeliveryRow;
+  return { cursor, ...wakeUp(stored, { nowMs, random: 0.5, settings: config.delivery }) };
+}

@@ -1,0 +1,120 @@
+/** What an object has in memory of a configured tenant: its destinations, its intake, and the run that delivers. */
+import { disable, enable } from "../core/delivery/machine.ts";
+import type { Bindings, Settings } from "../env.ts";
+import type { Log } from "../log/log.ts";
+import type { ConfigRecord, TenantConfig } from "../tenants/config.ts";
+import { RETELL_MS, TOMBSTONE_MS, tellKv } from "./configuration.ts";
+import type { Destination } from "./destination.ts";
+import { type Chore, Drain } from "./drain.ts";
+import { Intake } from "./intake.ts";
+import { RetentionTurns } from "./retention.ts";
+import { Roster } from "./roster.ts";
+import { hostOf, httpDestination, send } from "./sender.ts";
+import type { Wake } from "./wake.ts";
+
+const ORIGIN_UNSET = "origin-unset";
+
+export interface RuntimeParts {
+  readonly storage: DurableObjectStorage;
+  readonly env: Bindings;
+  readonly settings: Settings;
+  readonly log: Log;
+  readonly wake: Wake;
+  readonly tenant: string;
+  readonly clock: () => number;
+  readonly random: () => number;
+}
+
+export class Runtime {
+  readonly #parts: RuntimeParts;
+  readonly roster: Roster;
+  readonly intake: Intake;
+  readonly drain: Drain;
+  readonly retention: RetentionTurns;
+  #config: TenantConfig;
+  #record: ConfigRecord;
+  #retellAtMs: number | null;
+
+  constructor(parts: RuntimeParts, config: TenantConfig, record: ConfigRecord, untold: boolean) {
+    const { log, storage, wake, clock, random } = parts;
+    const nowMs = clock();
+    this.#parts = parts;
+    this.#config = config;
+    this.#record = record;
+    this.#retellAtMs = untold ? nowMs : null;
+    this.roster = new Roster(log);
+    this.roster.load(config, nowMs);
+    this.intake = new Intake(storage, log, this.roster, wake, config, nowMs, random);
+    this.retention = new RetentionTurns(log, this.roster);
+    const sender = {
+      hostOf: (destination: Destination) => hostOf(destination.config, parts.settings),
+      send: (destination: Destination, request: Parameters<typeof send>[3], atMs: number) =>
+        send(parts.tenant, destination.name, destination.config, request, parts.settings, atMs),
+    };
+    this.drain = new Drain(this.roster, wake, sender, [this.#retentionChore(), this.#tellingChore()], clock, random);
+  }
+
+  get record(): ConfigRecord {
+    return this.#record;
+  }
+
+  get config(): TenantConfig {
+    return this.#config;
+  }
+
+  /** Takes over a configuration, within the transaction that stores it. */
+  reconfigure(config: TenantConfig, record: ConfigRecord, nowMs: number): void {
+    this.roster.reconfigure(config, nowMs);
+    this.#config = config;
+    this.#record = record;
+    this.checkOrigins(nowMs);
+    this.intake.reconfigure(config, nowMs);
+  }
+
+  /** The default destination is disabled while its address is unset, and enabled when it is back [V5]. */
+  checkOrigins(nowMs: number): void {
+    const { log, settings } = this.#parts;
+    for (const destination of this.roster.all) {
+      const { row, live } = destination.memory;
+      const isUnset = destination.config.kind === "http" && httpDestination(destination.config, settings) === null;
+      if (isUnset && row.disabled === null) {
+        destination.believe({ ...destination.memory, ...disable(row, live, ORIGIN_UNSET, nowMs) });
+        log.alerts.raise("destination-disabled", destination.name, nowMs, "ORIGIN_BASE_URL is not set any more");
+        destination.write();
+      } else if (!isUnset && row.disabled?.reason === ORIGIN_UNSET) {
+        destination.believe({ ...destination.memory, ...enable(row, live, nowMs) });
+        log.alerts.clear("destination-disabled", destination.name, nowMs);
+        destination.write();
+      }
+    }
+  }
+
+  /** KV has not got the newest configuration: the run goes on telling it [O4]. */
+  retellAt(atMs: number | null): void {
+    this.#retellAtMs = atMs;
+  }
+
+  #retentionChore(): Chore {
+    return {
+      dueMs: (nowMs) => this.retention.nextDueMs(this.#config, nowMs),
+      run: (nowMs) => this.retention.turn(this.#config, nowMs),
+    };
+  }
+
+  #tellingChore(): Chore {
+    const { env, log, tenant } = this.#parts;
+    return {
+      dueMs: () => this.#retellAtMs,
+      run: async (nowMs) => {
+        const isTold = await tellKv(env, log, tenant, this.#record);
+        this.#retellAtMs = isTold ? null : nowMs + RETELL_MS;
+        return isTold;
+      },
+    };
+  }
+}
+
+/** When the tombstone of a deleted tenant may go. */
+export function tombstoneEndMs(deletedAtMs: number): number {
+  return deletedAtMs + TOMBSTONE_MS;
+}

@@ -1,0 +1,271 @@
+/**
+ * The Durable Object of a tenant [S3]: loads, decides with the parts of this folder, writes. Everything it answers is
+ * plain data (contract.ts); it never throws at a caller for what the world may do.
+ */
+import { DurableObject } from "cloudflare:workers";
+import { drainNow, pause, resume } from "../core/delivery/machine.ts";
+import { type Bindings, readSettings } from "../env.ts";
+import { Log } from "../log/log.ts";
+import type { ConfigRecord } from "../tenants/config.ts";
+import { nextVersion, openCall, RETELL_MS, readStored, type Stored, tellKv, versionConflict } from "./configuration.ts";
+import type {
+  BodyAnswer,
+  ConfigureAnswer,
+  ConfigureCall,
+  DeadLetterQuery,
+  EventView,
+  IngestAnswer,
+  IngestCall,
+  TenantBufferCalls,
+  TenantStats,
+} from "./contract.ts";
+import type { Destination } from "./destination.ts";
+import { findSeq } from "./event-key.ts";
+import { deadLetterPage, eventView } from "./inspect.ts";
+import { reopen } from "./revive.ts";
+import { Runtime, tombstoneEndMs } from "./runtime.ts";
+import { tenantStats } from "./stats.ts";
+import { Wake } from "./wake.ts";
+
+const REDRIVE_IDS_MAX = 1_000;
+
+export class TenantBuffer extends DurableObject<Bindings> implements TenantBufferCalls {
+  readonly #log: Log;
+  readonly #wake: Wake;
+  /** What is stored of the configuration; null where this object has none. */
+  #stored: Stored | null = null;
+  /** Null while the tenant has no configuration that can be used. */
+  #runtime: Runtime | null = null;
+  /** The first call after a start makes sure that an alarm that was lost is set again [V20](e). */
+  #isAlarmChecked = false;
+
+  constructor(ctx: DurableObjectState, env: Bindings) {
+    super(ctx, env);
+    this.#log = new Log(ctx.storage, Date.now());
+    this.#wake = new Wake(ctx.storage, this.#log.meter);
+    void ctx.blockConcurrencyWhile(() => this.#open());
+  }
+
+  async ingest(call: IngestCall): Promise<IngestAnswer> {
+    const stored = this.#stored;
+    if (stored === null) return { kind: "unconfigured" };
+    if (call.version < stored.record.version) return { kind: "stale", record: stored.record };
+    if (this.#runtime === null) return { kind: "unavailable", code: "configuration-unusable", retryAfterSeconds: 30 };
+    this.#checkAlarm();
+    return this.#runtime.intake.accept(call);
+  }
+
+  async readConfig(): Promise<ConfigRecord | null> {
+    return this.#stored?.record ?? null;
+  }
+
+  async configure(call: ConfigureCall): Promise<ConfigureAnswer> {
+    const config = await openCall(call, readSettings(this.env));
+    if ("kind" in config) return config;
+    const conflict = versionConflict(call, this.#stored);
+    if (conflict !== null) return conflict;
+    const removed = (this.#runtime?.roster.all ?? []).filter(({ name }) => !Object.hasOwn(config.destinations, name));
+    if (!call.force && removed.some((destination) => destination.backlogEvents() > 0)) return hasBacklog(removed);
+    const nowMs = Date.now();
+    if (this.#stored === null) this.#log.create();
+    const record: ConfigRecord = { ...call.record, version: nextVersion(this.#stored?.record.version ?? 0, nowMs) };
+    const runtime = this.#runtime ?? this.#makeRuntime(call.tenant, { ...config, destinations: {} }, record, true);
+    const armedAtMs = this.#log.transaction(() => {
+      this.#log.tenants.write({ tenant: call.tenant, record: JSON.stringify(record), changedAtMs: nowMs, untold: true });
+      runtime.reconfigure(config, record, nowMs);
+      return this.#wake.arm(runtime.drain.nextDueMs(nowMs) ?? nowMs + RETELL_MS, nowMs);
+    });
+    this.#wake.committed(armedAtMs);
+    this.#runtime = runtime;
+    this.#stored = { tenant: call.tenant, record, config, changedAtMs: nowMs, untold: true };
+    return this.#tell(call.tenant, record);
+  }
+
+  async deleteTenant(call: {
+    readonly tenant: string;
+    readonly ifVersion: number | null;
+    readonly force: boolean;
+  }): Promise<ConfigureAnswer> {
+    const conflict = versionConflict(call, this.#stored);
+    if (conflict !== null) return conflict;
+    if (this.#stored === null) return { kind: "refused", code: "no-such-tenant", detail: "there is nothing to delete" };
+    const destinations = this.#runtime?.roster.all ?? [];
+    if (!call.force && destinations.some((each) => each.backlogEvents() > 0)) return hasBacklog(destinations);
+    const nowMs = Date.now();
+    const version = nextVersion(this.#stored.record.version, nowMs);
+    const record: ConfigRecord = { v: 1, version, state: "deleted", keyId: "", sealed: "" };
+    this.#runtime?.drain.abandon();
+    this.#runtime = null;
+    const armedAtMs = this.#log.transaction(() => {
+      this.#log.eraseAll();
+      this.#log.tenants.write({ tenant: call.tenant, record: JSON.stringify(record), changedAtMs: nowMs, untold: true });
+      return this.#wake.arm(nowMs + RETELL_MS, nowMs);
+    });
+    this.#log.reload();
+    this.#wake.committed(armedAtMs);
+    this.#stored = { tenant: call.tenant, record, config: null, changedAtMs: nowMs, untold: true };
+    return this.#tell(call.tenant, record);
+  }
+
+  async stats(): Promise<TenantStats | null> {
+    const stored = this.#stored;
+    if (stored === null || this.#runtime === null) return null;
+    this.#checkAlarm();
+    return tenantStats(stored.tenant, stored.record.version, this.#log, this.#runtime.roster, Date.now());
+  }
+
+  async drain(): Promise<{ readonly drained: true }> {
+    const nowMs = Date.now();
+    for (const destination of this.#runtime?.roster.all ?? []) this.#act(destination, drainNow, nowMs);
+    if (this.#runtime !== null) this.#armAt(nowMs + 1, nowMs);
+    return { drained: true };
+  }
+
+  async pause(name: string): Promise<boolean> {
+    const destination = this.#runtime?.roster.find(name) ?? null;
+    if (destination === null) return false;
+    this.#act(destination, pause, Date.now());
+    return true;
+  }
+
+  async resume(name: string): Promise<boolean> {
+    const destination = this.#runtime?.roster.find(name) ?? null;
+    if (destination === null) return false;
+    const nowMs = Date.now();
+    this.#act(destination, resume, nowMs);
+    this.#log.transaction(() => this.#log.alerts.clear("destination-disabled", name, nowMs));
+    this.#armAt(nowMs + 1, nowMs);
+    return true;
+  }
+
+  async event(eventId: string): Promise<EventView | null> {
+    const seq = this.#runtime === null ? null : await findSeq(this.#log, eventId);
+    return seq === null || this.#runtime === null ? null : eventView(this.#log, this.#runtime.roster, seq);
+  }
+
+  async body(eventId: string): Promise<BodyAnswer> {
+    const seq = this.#runtime === null ? null : await findSeq(this.#log, eventId);
+    if (seq === null) return { kind: "not-found" };
+    const event = this.#log.events.read(seq);
+    if (event === null) return { kind: "expired" };
+    return { kind: "body", body: event.body, contentType: event.contentType };
+  }
+
+  async deadLetters(query: DeadLetterQuery) {
+    if (this.#runtime?.roster.find(query.destination) == null) return null;
+    return deadLetterPage(this.#log, query);
+  }
+
+  async redrive(call: { readonly destination: string; readonly ids: readonly string[]; readonly dryRun: boolean }) {
+    const destination = this.#runtime?.roster.find(call.destination) ?? null;
+    if (destination === null) return null;
+    const nowMs = Date.now();
+    const ids = call.ids.slice(0, REDRIVE_IDS_MAX);
+    const seqs = new Set(await Promise.all(ids.map((id) => findSeq(this.#log, id))));
+    const before = destination.memory;
+    let count = 0;
+    try {
+      this.#log.transaction(() => {
+        for (const seq of seqs) {
+          if (seq === null) continue;
+          const isDead = this.#isDead(destination.name, seq);
+          if (isDead && (call.dryRun || reopen(this.#log, destination, seq, nowMs))) count += 1;
+        }
+      });
+    } catch (error) {
+      destination.restore(before);
+      throw error;
+    }
+    if (!call.dryRun && count > 0) this.#armAt(nowMs + 1, nowMs);
+    return { count };
+  }
+
+  override async alarm(info?: AlarmInvocationInfo): Promise<void> {
+    if (this.#runtime !== null) await this.#runtime.drain.run((info?.retryCount ?? 0) > 0);
+    else await this.#tendTombstone();
+  }
+
+  async #open(): Promise<void> {
+    if (!this.#log.open()) return;
+    this.#wake.learn(await this.ctx.storage.getAlarm());
+    const stored = await readStored(this.#log, readSettings(this.env));
+    this.#stored = stored;
+    if (stored === null || stored.config === null) return;
+    this.#runtime = this.#makeRuntime(stored.tenant, stored.config, stored.record, stored.untold);
+    const runtime = this.#runtime;
+    this.#log.transaction(() => runtime.checkOrigins(Date.now()));
+  }
+
+  #makeRuntime(tenant: string, config: Runtime["config"], record: ConfigRecord, untold: boolean): Runtime {
+    const settings = readSettings(this.env);
+    const clock = (): number => Date.now();
+    const random = (): number => Math.random();
+    const parts = { storage: this.ctx.storage, env: this.env, settings, log: this.#log, wake: this.#wake, tenant };
+    return new Runtime({ ...parts, clock, random }, config, record, untold);
+  }
+
+  /** An operator's act on a destination, in its own transaction. */
+  #act(destination: Destination, act: typeof pause, nowMs: number): void {
+    const before = destination.memory;
+    try {
+      this.#log.transaction(() => {
+        destination.believe({ ...before, ...act(before.row, before.live, nowMs) });
+        destination.write();
+      });
+    } catch (error) {
+      destination.restore(before);
+      throw error;
+    }
+  }
+
+  #armAt(dueMs: number, nowMs: number): void {
+    this.#wake.committed(this.#log.transaction(() => this.#wake.arm(dueMs, nowMs)));
+  }
+
+  /** Sets the alarm again where it was lost: missing at the first call after a start, or long overdue [V20](e). */
+  #checkAlarm(): void {
+    const nowMs = Date.now();
+    if (this.#isAlarmChecked && !this.#wake.isOverdue(nowMs)) return;
+    this.#isAlarmChecked = true;
+    const dueMs = this.#runtime?.drain.nextDueMs(nowMs) ?? null;
+    if (dueMs !== null) this.#armAt(Math.max(dueMs, nowMs + 1), nowMs);
+  }
+
+  #isDead(destination: string, seq: number): boolean {
+    const letter = this.#log.dead.find(destination, seq) ?? this.#log.dead.findRange(destination, seq);
+    return letter?.state === "dead";
+  }
+
+  async #tell(tenant: string, record: ConfigRecord): Promise<ConfigureAnswer> {
+    const everywhere = await tellKv(this.env, this.#log, tenant, record);
+    if (everywhere && this.#stored?.record.version === record.version) {
+      this.#stored = { ...this.#stored, untold: false };
+      this.#runtime?.retellAt(null);
+    }
+    return { kind: "configured", record, everywhere };
+  }
+
+  /** A deleted tenant: KV is told until it knows, and after a day the tombstone goes with the object [O4]. */
+  async #tendTombstone(): Promise<void> {
+    const stored = this.#stored;
+    if (stored === null || stored.record.state !== "deleted") return;
+    const nowMs = Date.now();
+    if (nowMs >= tombstoneEndMs(stored.changedAtMs)) {
+      await this.ctx.storage.deleteAll();
+      this.#stored = null;
+      return;
+    }
+    const isTold = !stored.untold || (await tellKv(this.env, this.#log, stored.tenant, stored.record));
+    if (isTold) this.#stored = { ...stored, untold: false };
+    this.#wake.learn(null);
+    this.#armAt(isTold ? tombstoneEndMs(stored.changedAtMs) : nowMs + RETELL_MS, nowMs);
+  }
+}
+
+function hasBacklog(destinations: readonly Destination[]): ConfigureAnswer {
+  const withBacklog = destinations.filter((destination) => destination.backlogEvents() > 0);
+  return {
+    kind: "has-backlog",
+    destinations: Object.fromEntries(withBacklog.map((destination) => [destination.name, destination.backlogEvents()])),
+  };
+}

@@ -1,0 +1,259 @@
+/**
+ * The events themselves: one row each in a body segment, or among the few that were copied out of a segment before it
+ * was dropped (`kept`, [L1]). Sizes and filters are read from the metadata; bytes only for what is about to be sent.
+ */
+import type { EventMeta, KeptHeaders, StoredEvent } from "../core/event.ts";
+import type { Segment, Segments } from "./segments.ts";
+import type { Sql } from "./sql.ts";
+
+/** What a look ahead needs to know of an event. */
+export interface EventHead {
+  readonly seq: number;
+  readonly receivedAtMs: number;
+  readonly sizeBytes: number;
+  /** Running total of offered bytes, this event's included. */
+  readonly offeredBytes: number;
+  readonly source: string;
+  readonly type: string | null;
+  readonly erased: boolean;
+}
+
+export interface NewEvent {
+  readonly seq: number;
+  readonly receivedAtMs: number;
+  readonly sizeBytes: number;
+  readonly offeredBytes: number;
+  readonly source: string;
+  readonly provider: string;
+  readonly eventId: string;
+  readonly type: string | null;
+  readonly contentType: string | null;
+  /** JSON, or "" for none. */
+  readonly headers: string;
+  readonly hops: number;
+  readonly body: Uint8Array;
+}
+
+interface HeadRow extends Record<string, string | number | null> {
+  seq: number;
+  received_at_ms: number;
+  size_bytes: number;
+  offered_bytes: number;
+  source: string;
+  type: string | null;
+  erased_at_ms: number | null;
+}
+
+interface MetaRow extends HeadRow {
+  provider: string;
+  event_id: string;
+  content_type: string | null;
+  headers: string;
+  hops: number;
+}
+
+type StoredRow = MetaRow & { body: ArrayBuffer | null };
+
+const HEAD = "seq, received_at_ms, size_bytes, offered_bytes, source, type, erased_at_ms";
+const META = `${HEAD}, provider, event_id, content_type, headers, hops`;
+const INSERT_COLUMNS =
+  "(seq, received_at_ms, size_bytes, offered_bytes, source, provider, event_id, type, content_type, headers, hops, body)";
+
+export class Events {
+  readonly #sql: Sql;
+  readonly #segments: Segments;
+
+  constructor(sql: Sql, segments: Segments) {
+    this.#sql = sql;
+    this.#segments = segments;
+  }
+
+  insert(segment: Segment, event: NewEvent): void {
+    this.#sql.run(
+      `INSERT INTO body_${segment.id} ${INSERT_COLUMNS} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      ...insertValues(event),
+    );
+  }
+
+  /** Heads of at most `limit` events after `afterSeq`, in order of arrival. Events copied out of segments are not among them. */
+  heads(afterSeq: number, limit: number): EventHead[] {
+    const heads: EventHead[] = [];
+    for (const segment of this.#segments.bodies) {
+      if ((segment.sealed?.lastSeq ?? this.#segments.high.seq) <= afterSeq) continue;
+      const rows = this.#sql.all<HeadRow>(
+        `SELECT ${HEAD} FROM body_${segment.id} WHERE seq > ? ORDER BY seq LIMIT ?`,
+        afterSeq,
+        limit - heads.length,
+      );
+      for (const row of rows) heads.push(headFromRow(row));
+      if (heads.length >= limit) break;
+    }
+    return heads;
+  }
+
+  head(seq: number): EventHead | null {
+    const row = this.#one<HeadRow>(HEAD, seq);
+    return row === null ? null : headFromRow(row);
+  }
+
+  meta(seq: number): (EventMeta & { readonly erased: boolean }) | null {
+    const row = this.#one<MetaRow>(META, seq);
+    return row === null ? null : { ...metaFromRow(row), erased: row.erased_at_ms !== null };
+  }
+
+  /** The event with its bytes; null where it, or its bytes, are no longer stored. */
+  read(seq: number): StoredEvent | null {
+    const row = this.#one<StoredRow>(`${META}, body`, seq);
+    return row === null || row.body === null ? null : { ...metaFromRow(row), body: new Uint8Array(row.body) };
+  }
+
+  /**
+   * The events `seqs` (ascending) with their bytes, in that order. One range read per segment; rows in between that are
+   * not asked for cost a read each, so a caller keeps its ranges dense. Those whose bytes are gone are left out.
+   */
+  readMany(seqs: readonly number[]): StoredEvent[] {
+    const [first] = seqs;
+    const last = seqs.at(-1);
+    if (first === undefined || last === undefined) return [];
+    const dense = last - first + 1 <= seqs.length * 2;
+    const segment = this.#segments.bodyOf(first);
+    if (!dense || segment === null || segment !== this.#segments.bodyOf(last)) {
+      return seqs.map((seq) => this.read(seq)).filter((event) => event !== null);
+    }
+    const wanted = last - first + 1 === seqs.length ? null : new Set(seqs);
+    const rows = this.#sql.all<StoredRow>(
+      `SELECT ${META}, body FROM body_${segment.id} WHERE seq BETWEEN ? AND ? ORDER BY seq LIMIT ?`,
+      first,
+      last,
+      last - first + 1,
+    );
+    const events: StoredEvent[] = [];
+    for (const row of rows) {
+      if (row.body === null || (wanted !== null && !wanted.has(row.seq))) continue;
+      events.push({ ...metaFromRow(row), body: new Uint8Array(row.body) });
+    }
+    return events;
+  }
+
+  /** Receipts of the newest events, newest first, not older than `sinceMs`: what the rate limit is rebuilt from [R1]. */
+  newestReceipts(sinceMs: number, limit: number): number[] {
+    const receipts: number[] = [];
+    for (let index = this.#segments.bodies.length - 1; index >= 0 && receipts.length < limit; index -= 1) {
+      const segment = this.#segments.bodies[index];
+      if (segment === undefined) break;
+      const rows = this.#sql.all<{ received_at_ms: number }>(
+        `SELECT received_at_ms FROM body_${segment.id} ORDER BY seq DESC LIMIT ?`,
+        limit - receipts.length,
+      );
+      for (const row of rows) {
+        if (row.received_at_ms < sinceMs) return receipts;
+        receipts.push(row.received_at_ms);
+      }
+    }
+    return receipts;
+  }
+
+  /** The last sequence number in `[fromSeq, toSeq]` received before `beforeMs`, or null: receipts never go back [L7]. */
+  lastReceivedBefore(fromSeq: number, toSeq: number, beforeMs: number): number | null {
+    let found: number | null = null;
+    let low = fromSeq;
+    let high = toSeq;
+    while (low <= high) {
+      const middle = Math.floor((low + high) / 2);
+      const head = this.head(middle);
+      if (head !== null && head.receivedAtMs >= beforeMs) high = middle - 1;
+      else {
+        found = middle;
+        low = middle + 1;
+      }
+    }
+    return found;
+  }
+
+  /** Copies one event out of its segment, so that the segment can be dropped [L1]; answers the bytes copied. */
+  keep(segment: Segment, seq: number): number {
+    this.#sql.run(
+      `INSERT INTO kept SELECT * FROM body_${segment.id} WHERE seq = ? ON CONFLICT DO NOTHING`,
+      seq,
+    );
+    return this.#sql.first<{ size_bytes: number }>("SELECT size_bytes FROM kept WHERE seq = ?", seq)?.size_bytes ?? 0;
+  }
+
+  /** Stores a repeat's bytes under the sequence number of an event whose own are gone [D6]. */
+  revive(event: NewEvent): void {
+    this.#sql.run(
+      `INSERT INTO kept ${INSERT_COLUMNS} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+      ...insertValues(event),
+    );
+  }
+
+  /** Whether the event's row is still here, in a segment or copied out. */
+  has(seq: number): boolean {
+    return this.#segments.bodyOf(seq) !== null || this.isKept(seq);
+  }
+
+  isKept(seq: number): boolean {
+    return this.#sql.first("SELECT 1 AS found FROM kept WHERE seq = ?", seq) !== null;
+  }
+
+  /** Copied-out events after `afterSeq` up to `toSeq`, oldest first. */
+  keptSeqs(afterSeq: number, toSeq: number, limit: number): number[] {
+    return this.#sql
+      .all<{ seq: number }>("SELECT seq FROM kept WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?", afterSeq, toSeq, limit)
+      .map((row) => row.seq);
+  }
+
+  dropKept(seq: number): void {
+    this.#sql.run("DELETE FROM kept WHERE seq = ?", seq);
+  }
+
+  #one<T extends Record<string, ArrayBuffer | string | number | null>>(columns: string, seq: number): T | null {
+    const segment = this.#segments.bodyOf(seq);
+    const table = segment === null ? "kept" : `body_${segment.id}`;
+    return this.#sql.first<T>(`SELECT ${columns} FROM ${table} WHERE seq = ?`, seq);
+  }
+}
+
+function insertValues(event: NewEvent): (string | number | Uint8Array | null)[] {
+  return [
+    event.seq,
+    event.receivedAtMs,
+    event.sizeBytes,
+    event.offeredBytes,
+    event.source,
+    event.provider,
+    event.eventId,
+    event.type,
+    event.contentType,
+    event.headers,
+    event.hops,
+    event.body,
+  ];
+}
+
+function headFromRow(row: HeadRow): EventHead {
+  return {
+    seq: row.seq,
+    receivedAtMs: row.received_at_ms,
+    sizeBytes: row.size_bytes,
+    offeredBytes: row.offered_bytes,
+    source: row.source,
+    type: row.type,
+    erased: row.erased_at_ms !== null,
+  };
+}
+
+function metaFromRow(row: MetaRow): EventMeta {
+  return {
+    seq: row.seq,
+    eventId: row.event_id,
+    source: row.source,
+    provider: row.provider,
+    type: row.type,
+    receivedAtMs: row.received_at_ms,
+    contentType: row.content_type,
+    headers: row.headers === "" ? {} : (JSON.parse(row.headers) as KeptHeaders),
+    bodySizeBytes: row.size_bytes,
+    hops: row.hops,
+  };
+}
