@@ -36,8 +36,9 @@ export function recordSeqs(record: InFlightRecord): number[] {
   return seqsOf(record.seqs ?? [[record.fromSeq, record.toSeq]]);
 }
 
-/** What is left to be sent again of a record that is taken event by event, after `lastSeq`. */
+/** What is left to be sent again of a record, after `lastSeq`. */
 export function restOf(record: InFlightRecord, lastSeq: number): InFlightRecord[] {
+  if (lastSeq < record.fromSeq) return [record];
   const left = recordSeqs(record).filter((seq) => seq > lastSeq);
   const [first] = left;
   if (first === undefined) return [];

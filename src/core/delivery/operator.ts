@@ -1,3 +1,4 @@
+import { restOf } from "./crashed.ts";
 import { type Draft, finishDraft, type SettleFacts, type Settlement, settlePiece, startDraft } from "./draft.ts";
 import { answerHalf, before, endIsolation, halfOf, startIsolation } from "./isolation.ts";
 import { freshWindow, type Live, rangeOf } from "./live.ts";
@@ -95,7 +96,7 @@ export function giveUp(row: DeliveryRow, live: Live, throughSeq: number, facts: 
   const draft = startDraft(row, live, facts);
   endIsolation(draft);
   const settled = settleRange(draft.row.position, draft.row.settledRanges, draft.row.position + 1, throughSeq);
-  const inFlight = draft.row.inFlight.filter((record) => !record.inLog || record.toSeq > throughSeq);
+  const inFlight = draft.row.inFlight.flatMap((record) => (record.inLog ? restOf(record, throughSeq) : [record]));
   const head = row.head !== null && row.head.seq <= settled.position ? null : row.head;
   const { position, ranges } = settled;
   return {

@@ -1,5 +1,5 @@
 import { planBurial, planResend, recordAgain } from "./crashed.ts";
-import { heldPieces, type Live } from "./live.ts";
+import { freshWindow, heldPieces, type Live } from "./live.ts";
 import { planRelaxed } from "./plan-relaxed.ts";
 import { planInOrder } from "./plan-strict.ts";
 import { type Plan, type PlanFacts, sendFresh, WAIT, waitUntil } from "./planned.ts";
@@ -15,7 +15,7 @@ export function plan(row: DeliveryRow, live: Live, facts: PlanFacts): Plan {
   if (row.paused || row.disabled !== null) return WAIT;
   const burial = live.flights.length === 0 ? planBurial(row) : null;
   if (burial !== null) return burial;
-  const held = heldUntil(row, facts);
+  const held = heldUntil(row, live, facts);
   if (held.untilMs !== null) return { kind: "wait", untilMs: held.untilMs };
   const giveUp = planGiveUp(row, live, facts);
   if (giveUp !== null) return giveUp;
@@ -32,13 +32,15 @@ export function plan(row: DeliveryRow, live: Live, facts: PlanFacts): Plan {
 }
 
 /** [V7] Other events wait less long where one bad event may be all there is to it. */
-function heldUntil(row: DeliveryRow, facts: PlanFacts): { untilMs: number | null; othersOnly: boolean } {
+function heldUntil(row: DeliveryRow, live: Live, facts: PlanFacts): { untilMs: number | null; othersOnly: boolean } {
   const { hold } = row;
   const { nowMs, settings } = facts;
   if (hold === null || isDue(hold.untilMs, nowMs, settings)) return { untilMs: null, othersOnly: false };
+  const suspects = row.busy?.suspects ?? [];
+  const isOther = (seq: number): boolean => !includes(suspects, seq);
+  const hasOtherFresh = facts.fresh !== null && isOther(freshWindow(row, live).fromSeq);
   const hasOthers =
-    settings.ordering === "relaxed" &&
-    (facts.fresh !== null || facts.asideDue.some((event) => !includes(row.busy?.suspects ?? [], event.seq)));
+    settings.ordering === "relaxed" && (hasOtherFresh || facts.asideDue.some((event) => isOther(event.seq)));
   if (!hasOthers) return { untilMs: hold.untilMs, othersOnly: false };
   const isOver = isDue(hold.othersUntilMs, nowMs, settings);
   return { untilMs: isOver ? null : hold.othersUntilMs, othersOnly: true };

@@ -39,6 +39,7 @@ function keepAlone(draft: Draft, flight: Flight, event: PlannedEvent, untilMs: n
   const side = halfOf(isolation, flight);
   if (side !== null) answerHalf(draft, side, "busy", true);
   else if (isolation.kind === "singles") answerSingle(draft, isolation, flight, false);
+  else draft.live = { ...draft.live, isolation: null };
 }
 
 /** It is sent again as it is; but after the hold another event goes first, where there is one. */

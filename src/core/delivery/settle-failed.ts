@@ -2,7 +2,7 @@ import { attemptCountMax } from "./backoff.ts";
 import { countAgainst, countRefusedProbe, reopenBreaker } from "./breaker.ts";
 import { type Draft, isStrict, rememberFailure, returnPiece, settlePiece } from "./draft.ts";
 import { hasContrast, recordResult } from "./guilt.ts";
-import { answerHalf, answerSingle, halfOf } from "./isolation.ts";
+import { answerHalf, answerSingle, before, halfOf } from "./isolation.ts";
 import { bury, historyOf, judgeAlone, keepUncharged } from "./judge.ts";
 import type { Flight, PlannedEvent, Waiting } from "./live.ts";
 import { isRetry, judgeNamed } from "./settle-accepted.ts";
@@ -45,12 +45,18 @@ export function settleFailed(draft: Draft, flight: Flight, failure: Failure): vo
 /** A probe, or a request that was under way when the breaker opened. */
 function settleWhileOpen(draft: Draft, flight: Flight, first: PlannedEvent, failure: Failure): void {
   if (failure !== "named") {
-    if (flight.events.length === 1) judge(draft, flight, first, failure);
-    else returnPiece(draft, flight);
+    if (flight.events.length > 1) giveBack(draft, flight);
+    else if (flight.probe) judge(draft, flight, first, failure);
+    else keepUncharged(draft, flight, first, failure);
   }
   if (!flight.probe) return;
   if (failure === "failed") reopenBreaker(draft, flight.events);
   else countRefusedProbe(draft, flight.events);
+}
+
+/** Nothing is charged while the breaker is open. */
+function giveBack(draft: Draft, flight: Flight): void {
+  if (flight.inLog) returnPiece(draft, flight);
 }
 
 function judge(draft: Draft, flight: Flight, event: PlannedEvent, failure: Failure): void {
@@ -118,8 +124,7 @@ function judgeAllNamed(draft: Draft, flight: Flight): void {
     const companions = { acceptedCount: 0, eventCount: flight.events.length - 1 };
     draft.live = { ...draft.live, isolation: null };
     if (head !== undefined) {
-      const single = { fromSeq: flight.fromSeq, toSeq: head.seq, events: [head], passedOver: [] };
-      judgeAlone(draft, single, head, "refused", "refused", companions);
+      judgeAlone(draft, before(flight, head.seq + 1), head, "refused", "refused", companions);
     }
     return;
   }
