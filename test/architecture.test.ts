@@ -26,15 +26,31 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 
 /** What only certain files may touch; a pattern, and where it is at home. */
 const onlyIn: readonly { readonly what: string; readonly pattern: RegExp; readonly files: RegExp }[] = [
-  { what: "SQL", pattern: /\b(SELECT|INSERT INTO|UPDATE \w+ SET|DELETE FROM|CREATE TABLE|DROP TABLE)\b/, files: /^log\// },
-  { what: "the clock", pattern: /\bDate\.now\(|new Date\(\)/, files: /^(buffer|ingress|admin|index|env|providers\/fetch|tenants\/cache)/ },
+  {
+    what: "SQL",
+    pattern: /\b(SELECT|INSERT INTO|UPDATE \w+ SET|DELETE FROM|CREATE TABLE|DROP TABLE)\b/,
+    files: /^log\//,
+  },
+  {
+    what: "the clock",
+    pattern: /\bDate\.now\(|new Date\(\)/,
+    files: /^(buffer|ingress|admin|index|env|providers\/fetch|tenants\/cache)/,
+  },
   { what: "randomness", pattern: /\bMath\.random\b/, files: /^(buffer\/tenant-buffer|ingress)/ },
   { what: "the alarm", pattern: /\.(setAlarm|deleteAlarm)\(/, files: /^buffer\/wake\.ts$/ },
   { what: "the environment", pattern: /\bprocess\.env\b/, files: /^(env|cli)/ },
 ];
 
 /** Files of a folder that may use `crypto.subtle`: one where it verifies, one where it signs, one where it seals. */
-const cryptoFilesMax: Readonly<Record<string, number>> = { providers: 1, sinks: 1, tenants: 1, ingress: 1, admin: 1, alerts: 1, buffer: 1 };
+const cryptoFilesMax: Readonly<Record<string, number>> = {
+  providers: 1,
+  sinks: 1,
+  tenants: 1,
+  ingress: 1,
+  admin: 1,
+  alerts: 1,
+  buffer: 1,
+};
 
 interface SourceFile {
   readonly path: string;
@@ -73,7 +89,9 @@ test("[A1] imports go one way, as the table says", () => {
     for (const target of file.imports) {
       const targetFolder = target.includes("/") ? target.slice(0, target.indexOf("/")) : target.replace(/\.ts$/, "");
       const isAllowed =
-        targetFolder === file.folder || allowed.includes(targetFolder) || allowed.includes(target.replace(/\.tsx?$/, ""));
+        targetFolder === file.folder ||
+        allowed.includes(targetFolder) ||
+        allowed.includes(target.replace(/\.tsx?$/, ""));
       if (!isAllowed) wrong.push(`${file.path} imports ${target}`);
     }
   }

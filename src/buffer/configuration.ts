@@ -40,7 +40,10 @@ export function nextVersion(lastVersion: number, nowMs: number): number {
 }
 
 /** Whether a change may go ahead as far as its precondition says [O4]; null when it may. */
-export function versionConflict(call: { readonly ifVersion: number | null }, stored: Stored | null): ConfigureAnswer | null {
+export function versionConflict(
+  call: { readonly ifVersion: number | null },
+  stored: Stored | null,
+): ConfigureAnswer | null {
   const version = stored === null || stored.record.state === "deleted" ? 0 : stored.record.version;
   return call.ifVersion !== null && call.ifVersion !== version ? { kind: "version-conflict", version } : null;
 }

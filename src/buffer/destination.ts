@@ -226,12 +226,22 @@ export class Destination {
   /** One further act; false when there is nothing to do now. */
   #advance(begun: LoadedRequest[], turn: Turn): boolean {
     const fresh = this.#fresh(this.#memory);
-    const next = plan(this.#memory.row, this.#memory.live, this.#facts(this.#memory, fresh, turn.nowMs, turn.othersWaiting));
+    const next = plan(
+      this.#memory.row,
+      this.#memory.live,
+      this.#facts(this.#memory, fresh, turn.nowMs, turn.othersWaiting),
+    );
     switch (next.kind) {
       case "wait":
         return this.#passOver(fresh, turn);
       case "give-up":
-        this.#memory = giveUpBefore(this.#log, this.#memory, next.waitingSinceMs, this.recording(turn.nowMs), this.settleFacts(turn.nowMs, turn.random()));
+        this.#memory = giveUpBefore(
+          this.#log,
+          this.#memory,
+          next.waitingSinceMs,
+          this.recording(turn.nowMs),
+          this.settleFacts(turn.nowMs, turn.random()),
+        );
         this.#ahead.reset();
         return true;
       case "bury":
@@ -327,7 +337,11 @@ export class Destination {
   }
 
   #asideDue(memory: Memory): AsideEvent[] {
-    const inFlight = new Set(memory.live.flights.filter((flight) => !flight.inLog).flatMap((flight) => flight.events.map((event) => event.seq)));
+    const inFlight = new Set(
+      memory.live.flights
+        .filter((flight) => !flight.inLog)
+        .flatMap((flight) => flight.events.map((event) => event.seq)),
+    );
     return this.#log.aside
       .due(this.name, ASIDE_LOOK_AHEAD)
       .filter((row) => !inFlight.has(row.seq))

@@ -94,7 +94,9 @@ export class Drain {
     try {
       await this.#work(beganMs);
     } catch (error) {
-      console.error(JSON.stringify({ event: "run-failed", reason: error instanceof Error ? error.message : "unknown" }));
+      console.error(
+        JSON.stringify({ event: "run-failed", reason: error instanceof Error ? error.message : "unknown" }),
+      );
       this.#recover();
     }
     if (this.#isAbandoned) return;
@@ -103,7 +105,9 @@ export class Drain {
     try {
       dueMs = this.nextDueMs(nowMs);
     } catch (error) {
-      console.error(JSON.stringify({ event: "next-due-failed", reason: error instanceof Error ? error.message : "unknown" }));
+      console.error(
+        JSON.stringify({ event: "next-due-failed", reason: error instanceof Error ? error.message : "unknown" }),
+      );
     }
     this.#wake.endRun(dueMs, nowMs);
   }
@@ -181,7 +185,9 @@ export class Drain {
     try {
       this.#roster.recover(this.#clock());
     } catch (error) {
-      console.error(JSON.stringify({ event: "recovery-failed", reason: error instanceof Error ? error.message : "unknown" }));
+      console.error(
+        JSON.stringify({ event: "recovery-failed", reason: error instanceof Error ? error.message : "unknown" }),
+      );
     }
   }
 

@@ -1,7 +1,7 @@
 /** Events that die together: given up on after a long outage [V12], or to make room at a destination that is off [R4] [L6]. */
 import { type AsideEvent, giveUp, type SettleFacts, unsettledRanges } from "../core/delivery/machine.ts";
-import type { Log } from "../log/log.ts";
 import { RANGE_EVENTS_MAX } from "../log/dead-letters.ts";
+import type { Log } from "../log/log.ts";
 import { asideChanged, counted, type Memory, settledAhead } from "./memory.ts";
 import type { Recording } from "./record.ts";
 

@@ -42,7 +42,11 @@ function stateAt(log: Log, destination: Destination, seq: number, isErased: bool
   }
   const letter = log.dead.find(name, seq);
   if (letter !== null) {
-    return { state: letter.state, reason: letter.reason, attempts: views(joined(inLog, parseAttempts(letter.attempts))) };
+    return {
+      state: letter.state,
+      reason: letter.reason,
+      attempts: views(joined(inLog, parseAttempts(letter.attempts))),
+    };
   }
   const range = log.dead.findRange(name, seq);
   if (range !== null) return { state: range.state, reason: range.reason, attempts: views(inLog) };

@@ -131,7 +131,9 @@ export class Intake {
     } catch (error) {
       this.#restore(bucketBefore, rosterBefore);
       if (calls.length === 1) {
-        console.error(JSON.stringify({ event: "not-stored", reason: error instanceof Error ? error.message : "unknown" }));
+        console.error(
+          JSON.stringify({ event: "not-stored", reason: error instanceof Error ? error.message : "unknown" }),
+        );
         return [notStored];
       }
       return calls.map((call) => this.#storeGroup([call])[0] ?? notStored);
@@ -169,7 +171,8 @@ export class Intake {
     known: KeyEntry,
     nowMs: number,
   ): IngestAnswer {
-    const windowSeconds = call.trust === "content" ? this.#config.contentDedupeSeconds : this.#config.dedupeWindowSeconds;
+    const windowSeconds =
+      call.trust === "content" ? this.#config.contentDedupeSeconds : this.#config.dedupeWindowSeconds;
     const receivedAtMs = Math.max(nowMs, this.#log.segments.high.receivedAtMs);
     if (receivedAtMs - known.receivedAtMs >= windowSeconds * 1000) {
       const anewAtMs = Math.max(receivedAtMs, known.receivedAtMs + 1);

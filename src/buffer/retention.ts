@@ -58,7 +58,9 @@ export class RetentionTurns {
 
   /** Does one turn, in a transaction of its own; true when something was done and another turn may find more. */
   turn(config: TenantConfig, nowMs: number): boolean {
-    const turn = this.#log.transaction(() => this.#expire(nowMs) ?? this.#dropBody(config, nowMs) ?? this.#dropKey(config, nowMs));
+    const turn = this.#log.transaction(
+      () => this.#expire(nowMs) ?? this.#dropBody(config, nowMs) ?? this.#dropKey(config, nowMs),
+    );
     if (turn === null) return false;
     this.turns.push(turn);
     if (this.turns.length > 1_000) this.turns.shift();
@@ -158,7 +160,8 @@ export class RetentionTurns {
     const { segments } = this.#log;
     const lastSeq = key.sealed?.lastSeq ?? segments.high.seq;
     const [oldestBody] = segments.bodies;
-    if (oldestBody !== undefined && oldestBody.firstSeq <= lastSeq && segments.high.seq >= oldestBody.firstSeq) return false;
+    if (oldestBody !== undefined && oldestBody.firstSeq <= lastSeq && segments.high.seq >= oldestBody.firstSeq)
+      return false;
     const [oldestKept] = this.#log.events.keptSeqs(0, lastSeq, 1);
     return oldestKept === undefined;
   }

@@ -208,7 +208,12 @@ export class Roster {
     const isRaised = this.#nearlyFull.has(name);
     if (share >= ALERT_SHARE && !isRaised) {
       this.#nearlyFull.add(name);
-      this.#log.alerts.raise("backlog-nearly-full", name, nowMs, `${name} is at ${Math.floor(share * 100)} % of its backlog bound`);
+      this.#log.alerts.raise(
+        "backlog-nearly-full",
+        name,
+        nowMs,
+        `${name} is at ${Math.floor(share * 100)} % of its backlog bound`,
+      );
     } else if (share < CLEAR_SHARE && isRaised) {
       this.#nearlyFull.delete(name);
       this.#log.alerts.clear("backlog-nearly-full", name, nowMs);

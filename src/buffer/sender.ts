@@ -13,7 +13,12 @@ const DEFAULT_ORIGIN_PATH = "/internal/webhooks/batch";
 /** Where to POST, or null where the default origin's variable is missing [V5]. */
 export function httpDestination(config: DestinationConfig, settings: Settings): HttpDestination | null {
   const { delivery, signature, format } = config;
-  const common = { signature, format, timeoutMs: delivery.timeoutMs, retryAfterMaxSeconds: delivery.retryAfterMaxSeconds };
+  const common = {
+    signature,
+    format,
+    timeoutMs: delivery.timeoutMs,
+    retryAfterMaxSeconds: delivery.retryAfterMaxSeconds,
+  };
   if (config.url !== null) {
     return { ...common, url: config.url, bearerToken: config.bearerToken, signingSecrets: config.signingSecrets };
   }

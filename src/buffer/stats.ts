@@ -1,5 +1,5 @@
 /** The ledger and gauges of a tenant [X5] [O10]. Nothing here counts or scans the log. */
-import { type Counters } from "../log/cursors.ts";
+import type { Counters } from "../log/cursors.ts";
 import type { Log } from "../log/log.ts";
 import type { DestinationStats, TenantStats } from "./contract.ts";
 import type { Destination } from "./destination.ts";

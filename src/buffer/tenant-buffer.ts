@@ -71,7 +71,12 @@ export class TenantBuffer extends DurableObject<Bindings> implements TenantBuffe
     const record: ConfigRecord = { ...call.record, version: nextVersion(this.#stored?.record.version ?? 0, nowMs) };
     const runtime = this.#runtime ?? this.#makeRuntime(call.tenant, { ...config, destinations: {} }, record, true);
     const armedAtMs = this.#log.transaction(() => {
-      this.#log.tenants.write({ tenant: call.tenant, record: JSON.stringify(record), changedAtMs: nowMs, untold: true });
+      this.#log.tenants.write({
+        tenant: call.tenant,
+        record: JSON.stringify(record),
+        changedAtMs: nowMs,
+        untold: true,
+      });
       runtime.reconfigure(config, record, nowMs);
       return this.#wake.arm(runtime.drain.nextDueMs(nowMs) ?? nowMs + RETELL_MS, nowMs);
     });
@@ -98,7 +103,12 @@ export class TenantBuffer extends DurableObject<Bindings> implements TenantBuffe
     this.#runtime = null;
     const armedAtMs = this.#log.transaction(() => {
       this.#log.eraseAll();
-      this.#log.tenants.write({ tenant: call.tenant, record: JSON.stringify(record), changedAtMs: nowMs, untold: true });
+      this.#log.tenants.write({
+        tenant: call.tenant,
+        record: JSON.stringify(record),
+        changedAtMs: nowMs,
+        untold: true,
+      });
       return this.#wake.arm(nowMs + RETELL_MS, nowMs);
     });
     this.#log.reload();

@@ -111,7 +111,11 @@ export class DeadLetters {
   }
 
   find(destination: string, seq: number): DeadLetter | null {
-    const row = this.#sql.first<DeadRow>(`SELECT ${DEAD} FROM dead WHERE destination = ? AND seq = ?`, destination, seq);
+    const row = this.#sql.first<DeadRow>(
+      `SELECT ${DEAD} FROM dead WHERE destination = ? AND seq = ?`,
+      destination,
+      seq,
+    );
     return row === null ? null : letterFromRow(row);
   }
 
@@ -130,7 +134,11 @@ export class DeadLetters {
     const countBefore = seq - range.firstSeq;
     const countAfter = range.lastSeq - seq;
     if (countBefore > 0) {
-      this.#writeRange(destination, { ...range, lastSeq: seq - 1, eventCount: Math.min(countBefore, range.eventCount - 1) });
+      this.#writeRange(destination, {
+        ...range,
+        lastSeq: seq - 1,
+        eventCount: Math.min(countBefore, range.eventCount - 1),
+      });
     }
     if (countAfter > 0) {
       this.#writeRange(destination, {
@@ -250,7 +258,11 @@ export class DeadLetters {
   /** Forgets what is left of letters whose keys are gone: events up to `seq` [D6]. */
   forgetUpTo(destination: string, seq: number): void {
     this.#sql.run("DELETE FROM dead WHERE destination = ? AND seq <= ? AND state <> 'dead'", destination, seq);
-    this.#sql.run("DELETE FROM dead_range WHERE destination = ? AND last_seq <= ? AND state <> 'dead'", destination, seq);
+    this.#sql.run(
+      "DELETE FROM dead_range WHERE destination = ? AND last_seq <= ? AND state <> 'dead'",
+      destination,
+      seq,
+    );
   }
 
   removeAll(destination: string): void {

@@ -172,10 +172,7 @@ export class Events {
 
   /** Copies one event out of its segment, so that the segment can be dropped [L1]; answers the bytes copied. */
   keep(segment: Segment, seq: number): number {
-    this.#sql.run(
-      `INSERT INTO kept SELECT * FROM body_${segment.id} WHERE seq = ? ON CONFLICT DO NOTHING`,
-      seq,
-    );
+    this.#sql.run(`INSERT INTO kept SELECT * FROM body_${segment.id} WHERE seq = ? ON CONFLICT DO NOTHING`, seq);
     return this.#sql.first<{ size_bytes: number }>("SELECT size_bytes FROM kept WHERE seq = ?", seq)?.size_bytes ?? 0;
   }
 
@@ -199,7 +196,12 @@ export class Events {
   /** Copied-out events after `afterSeq` up to `toSeq`, oldest first. */
   keptSeqs(afterSeq: number, toSeq: number, limit: number): number[] {
     return this.#sql
-      .all<{ seq: number }>("SELECT seq FROM kept WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?", afterSeq, toSeq, limit)
+      .all<{ seq: number }>(
+        "SELECT seq FROM kept WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?",
+        afterSeq,
+        toSeq,
+        limit,
+      )
       .map((row) => row.seq);
   }
 

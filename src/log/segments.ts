@@ -135,7 +135,8 @@ export class Segments {
       nowMs,
       segment.bytesBefore,
     );
-    for (const table of tablesOf(segment)) this.#sql.run(`CREATE TABLE ${table.name} (${table.columns}) ${table.options}`);
+    for (const table of tablesOf(segment))
+      this.#sql.run(`CREATE TABLE ${table.name} (${table.columns}) ${table.options}`);
     this.#nextId += 1;
     if (kind === "body") this.bodies = [...this.bodies, segment];
     else this.keys = [...this.keys, segment];
