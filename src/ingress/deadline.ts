@@ -7,6 +7,7 @@ export const EXPIRED = Symbol("expired");
  */
 export class Deadline {
   readonly #now: () => number;
+  readonly #limitMs: number;
   #limitAtMs: number;
   #timer: ReturnType<typeof setTimeout>;
   #timerAtMs: number;
@@ -15,6 +16,7 @@ export class Deadline {
   /** `soonestMs`: the earliest limit there will be, for which the timer is set. */
   constructor(now: () => number, nowMs: number, limitMs: number, soonestMs: number) {
     this.#now = now;
+    this.#limitMs = limitMs;
     this.#limitAtMs = nowMs + limitMs;
     this.#timerAtMs = nowMs + Math.min(limitMs, soonestMs);
     this.#timer = setTimeout(this.#fire, this.#timerAtMs - nowMs);
@@ -24,6 +26,11 @@ export class Deadline {
   moveTo(atMs: number): void {
     this.#limitAtMs = atMs;
     if (atMs < this.#timerAtMs) this.#arm(this.#now());
+  }
+
+  /** The whole time begins anew, as something has come. */
+  restart(): void {
+    this.moveTo(this.#now() + this.#limitMs);
   }
 
   /** Milliseconds that are left, 0 when the time is up. */

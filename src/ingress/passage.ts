@@ -1,10 +1,12 @@
 import type { OutlivesAnswer } from "../tenants/cache.ts";
 import type { BodyBudget, BodyHold } from "./body-budget.ts";
 import { Deadline } from "./deadline.ts";
-import { readBody, STALL_LIMIT_MS } from "./read-body.ts";
+import { readBody } from "./read-body.ts";
 import type { WebhookRoute } from "./route.ts";
 import { WebhookArrival } from "./webhook-arrival.ts";
 
+/** A body that brings no byte for so long is given up [I4]. */
+const STALL_LIMIT_MS = 10_000;
 /** However long the body took, the tenant's object gets this much time to answer: the event is here now. */
 const CALL_LIMIT_MIN_MS = 1_000;
 
@@ -50,7 +52,7 @@ export class Passage {
       return this.#arrived.arrival.body.byteLength > sizeBytesMax ? { kind: "too-large" } : this.#arrived;
     }
     this.#deadline = new Deadline(this.#now, this.startedAtMs, STALL_LIMIT_MS, callLimitMs);
-    const read = await readBody(this.request, this.#declaredBytes, sizeBytesMax, budget, this.#deadline, this.#now);
+    const read = await readBody(this.request, this.#declaredBytes, sizeBytesMax, budget, this.#deadline);
     if (read.kind !== "body") return read;
     this.#hold = read.hold;
     this.#arrived = { kind: "arrived", arrival: new WebhookArrival(this.request, read.bytes, clockMs) };

@@ -2,12 +2,9 @@
 import type { BodyBudget, BodyHold } from "./body-budget.ts";
 import { type Deadline, EXPIRED } from "./deadline.ts";
 
-/** A body that brings no byte for so long is given up. */
-export const STALL_LIMIT_MS = 10_000;
-
 /**
  * A body of at most this size comes in a packet or a few. It is read in one piece, which costs half of reading it
- * chunk by chunk, and has `STALL_LIMIT_MS` in all.
+ * chunk by chunk, and has the time of one pause in all.
  */
 const SMALL_BODY_BYTES = 16_384;
 
@@ -29,7 +26,7 @@ export function declaredLength(headers: Headers): number | null {
 
 /**
  * Reads the whole body. `declaredBytes` is what the sender says and is not believed: the size is checked again while
- * reading. `deadline` is moved ahead with every byte that comes.
+ * reading. `deadline` is how long no byte may come, and begins anew with each that does.
  */
 export async function readBody(
   request: Request,
@@ -37,7 +34,6 @@ export async function readBody(
   sizeBytesMax: number,
   budget: BodyBudget,
   deadline: Deadline,
-  now: () => number,
 ): Promise<BodyRead> {
   if (declaredBytes !== null && declaredBytes > sizeBytesMax) return TOO_LARGE;
   const hold = budget.hold(declaredBytes ?? 0);
@@ -45,7 +41,7 @@ export async function readBody(
   const read =
     declaredBytes !== null && declaredBytes <= SMALL_BODY_BYTES
       ? await readSmall(request, sizeBytesMax, hold, deadline)
-      : await readChunks(request, declaredBytes ?? 0, sizeBytesMax, hold, deadline, now);
+      : await readChunks(request, declaredBytes ?? 0, sizeBytesMax, hold, deadline);
   if (read.kind !== "body") hold.release();
   return read;
 }
@@ -73,7 +69,6 @@ async function readChunks(
   sizeBytesMax: number,
   hold: BodyHold,
   deadline: Deadline,
-  now: () => number,
 ): Promise<BodyRead> {
   if (request.body === null) return { kind: "body", bytes: new Uint8Array(0), hold };
   const reader = request.body.getReader();
@@ -106,7 +101,7 @@ async function readChunks(
       }
       bytes.set(chunk, filled);
       filled = needed;
-      deadline.moveTo(now() + STALL_LIMIT_MS);
+      deadline.restart();
     }
   } catch {
     // The sender went away, or sent another length than it said.
