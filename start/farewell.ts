@@ -11,16 +11,16 @@ export function invite(screen: Screen, spillway: Spillway, settings: Settings): 
   const signature = hmac(settings.internalSecret, body, "hex");
   const authorization = `-H 'Authorization: Bearer ${settings.adminToken}'`;
   screen.plain(`
-${colors.bold("It stays up. Send an event of your own:")} (the second time it is a duplicate; change the body and it is a forgery)
+${colors.bold("It stays up. Send an event of your own:")} (sent twice it is a duplicate; with another body, a forgery)
 
-curl -i '${address}' -H 'Content-Type: application/json' -H 'X-Event-ID: hello-1' -H 'X-Event-Type: greeting' -H 'X-Signature: ${signature}' -d '${body}'
+curl -is '${address}' -H 'Content-Type: application/json' -H 'X-Event-ID: hello-1' -H 'X-Event-Type: greeting' -H 'X-Signature: ${signature}' -d '${body}'
 
 ${colors.bold("Look at the books, and at the event:")}
 
-curl ${authorization} '${spillway.addressOf(`/admin/tenants/${TENANT}/stats`)}'
-curl ${authorization} '${spillway.addressOf(`/admin/tenants/${TENANT}/events/internal%3Ahello-1`)}'
+curl -s ${authorization} '${spillway.addressOf(`/admin/tenants/${TENANT}/stats`)}'
+curl -s ${authorization} '${spillway.addressOf(`/admin/tenants/${TENANT}/events/internal%3Ahello-1`)}'
 
-   webhooks      ${spillway.addressOf(`/webhook/${TENANT}/{stripe,github,shopify,slack,internal}`)}
+   webhooks      ${spillway.addressOf(`/webhook/${TENANT}/<source>`).replace(/%3C|%3E/g, (code) => decodeURIComponent(code))}: stripe, github, shopify, slack, internal
    admin API     ${spillway.addressOf("/admin/tenants")}
    state         .spillway/ (delete it to begin anew)
 

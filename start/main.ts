@@ -44,6 +44,7 @@ async function main(): Promise<number> {
   try {
     const interrupted = interruption();
     await origin.start();
+    screen.plain(colors.dim("Building the Worker and starting the local runtime …"));
     const worker = await startWorker(port, state);
     cleanUp.unshift(() => worker.stop());
     screen.title("Spillway", `the Worker at ${worker.url.origin}, an application of yours at ${origin.url}`);

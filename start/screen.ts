@@ -23,7 +23,8 @@ export class Screen {
   sent(webhook: Webhook, answer: Answer): void {
     const good = answer.status < 300;
     const code = good ? colors.green(answer.status) : colors.yellow(answer.status);
-    this.#row(`${webhook.source.padEnd(9)}${webhook.type.padEnd(26)}`, "->", `${code} ${answer.word ?? ""}`);
+    const word = answer.word ?? (answer.text === "" ? "(no body: that is how this provider wants it)" : answer.text);
+    this.#row(`${webhook.source.padEnd(9)}${webhook.type.padEnd(26)}`, "->", `${code} ${word}`);
   }
 
   summed(source: string, what: string, answer: string): void {

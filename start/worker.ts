@@ -22,6 +22,7 @@ export async function startWorker(port: number, state: State): Promise<LocalWork
   process.env.WRANGLER_LOG_PATH ??= join(PROJECT, ".wrangler", "logs");
   process.env.WRANGLER_SEND_METRICS ??= "false";
   process.env.CLOUDFLARE_CF_FETCH_ENABLED ??= "false";
+  const releaseSignals = holdSignals();
   const { unstable_startWorker } = await import("wrangler");
 
   const text = (value: string) => ({ type: "plain_text" as const, value });
@@ -44,6 +45,7 @@ export async function startWorker(port: number, state: State): Promise<LocalWork
   try {
     const worker = await starting;
     await worker.ready;
+    releaseSignals();
     return { url: await worker.url, stop: () => worker.dispose() };
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
@@ -52,6 +54,22 @@ export async function startWorker(port: number, state: State): Promise<LocalWork
       "Where the reason is not plain from this: `npm ci` again, and `npm run check`.",
     );
   }
+}
+
+/**
+ * Wrangler ends the whole process at the first Ctrl-C, before anything else could be put away: what it listens for from
+ * now on is taken off again when the returned function is called.
+ */
+function holdSignals(): () => void {
+  const signals = ["SIGINT", "SIGTERM"] as const;
+  const before = signals.map((signal) => new Set(process.listeners(signal)));
+  return () => {
+    for (const [index, signal] of signals.entries()) {
+      for (const listener of process.listeners(signal)) {
+        if (before[index]?.has(listener) !== true) process.removeListener(signal, listener);
+      }
+    }
+  };
 }
 
 /** The port a person asked for, or a clear refusal; else the usual one, or, where that is taken, any free one. */
