@@ -96,6 +96,7 @@ export class Simulation {
   readonly accepted = new Map<number, number>();
   crashes = 0;
   #onItsWay: OnItsWay[] = [];
+  /** The next one last. */
   #arrivals: { atMs: number; sizeBytes: number; passes: boolean }[] = [];
   #nextId = 1;
   readonly #random: () => number;
@@ -116,7 +117,7 @@ export class Simulation {
     const atMs = this.nowMs + afterMs;
     const { sizeBytes = 100, passes = true } = event;
     for (let index = 0; index < count; index++) this.#arrivals.push({ atMs, sizeBytes, passes });
-    this.#arrivals.sort((a, b) => a.atMs - b.atMs);
+    this.#arrivals.sort((a, b) => b.atMs - a.atMs);
   }
 
   /** Events one after another, evenly. */
@@ -124,7 +125,7 @@ export class Simulation {
     for (let index = 0; index < count; index++) {
       this.#arrivals.push({ atMs: this.nowMs + Math.floor((index * overMs) / count), sizeBytes: 100, passes: true });
     }
-    this.#arrivals.sort((a, b) => a.atMs - b.atMs);
+    this.#arrivals.sort((a, b) => b.atMs - a.atMs);
   }
 
   /** Lets that much time pass, or as much as it takes until `isEnough`. */
@@ -137,7 +138,7 @@ export class Simulation {
       this.check();
       if (isEnough()) return;
       const nextMs = Math.min(
-        this.#arrivals[0]?.atMs ?? Number.POSITIVE_INFINITY,
+        this.#arrivals.at(-1)?.atMs ?? Number.POSITIVE_INFINITY,
         ...this.#onItsWay.map((each) => each.landsAtMs),
         waitUntilMs ?? Number.POSITIVE_INFINITY,
       );
@@ -198,8 +199,13 @@ export class Simulation {
   }
 
   #takeIn(): void {
-    while (this.#arrivals[0] !== undefined && this.#arrivals[0].atMs <= this.nowMs) {
-      const { sizeBytes, passes } = this.#arrivals.shift() ?? { sizeBytes: 0, passes: true };
+    for (
+      let next = this.#arrivals.at(-1);
+      next !== undefined && next.atMs <= this.nowMs;
+      next = this.#arrivals.at(-1)
+    ) {
+      this.#arrivals.pop();
+      const { sizeBytes, passes } = next;
       const seq = this.log.length + 1;
       this.log.push({ seq, eventId: `s:${seq}`, receivedAtMs: this.nowMs, sizeBytes, passes });
     }
@@ -282,20 +288,15 @@ export class Simulation {
     this.#onItsWay.push({ requestId: id, landsAtMs: this.nowMs + outcome.durationMs, outcome });
   }
 
-  #load(request: PlannedRequest): {
-    events: PlannedEvent[];
-    fromSeq: number;
-    toSeq: number;
-    passedOver: number[];
-  } {
-    if (request.lane === "fresh" || request.lane === "probe") {
+  #load(request: PlannedRequest): { events: PlannedEvent[]; fromSeq: number; toSeq: number; passedOver: number[] } {
+    if ("takeMax" in request) {
       const fresh = this.#lookAhead();
       invariant(fresh !== "passed over", "what was planned is there");
       const events = fresh.events.slice(0, request.takeMax).map((event) => this.#planned(event.seq));
       const toSeq = events.at(-1)?.seq ?? request.fromSeq;
       return { events, fromSeq: request.fromSeq, toSeq, passedOver: this.#passedOver(request.fromSeq, toSeq, events) };
     }
-    const seqs = request.lane === "aside" ? [request.seq] : request.seqs;
+    const seqs: readonly number[] = request.lane === "aside" ? [request.seq] : request.seqs;
     const events = seqs.map((seq) => this.#planned(seq));
     const [first = 0] = seqs;
     const stretch =
