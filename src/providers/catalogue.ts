@@ -40,3 +40,12 @@ export function providerRow(name: string): ProviderRow | undefined {
 export function providerNames(): string[] {
   return [...rows.keys()];
 }
+
+/**
+ * The row of a configured source. A row of the operator's own was checked by the table's schema before it was stored,
+ * and is taken as it stands.
+ */
+export function sourceRow(provider: string, custom: unknown): ProviderRow | undefined {
+  if (provider !== "custom") return rows.get(provider);
+  return typeof custom === "object" && custom !== null ? (custom as ProviderRow) : undefined;
+}

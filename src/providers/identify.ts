@@ -1,6 +1,7 @@
 import type { Identity, IdTrust } from "../core/event.ts";
 import type { Arrival, VerifySource } from "./arrival.ts";
 import { hexFromBytes, utf8 } from "./bytes.ts";
+import { uncompressed } from "./content-coding.ts";
 import { digest } from "./crypto.ts";
 import { pointerTokens, refOf } from "./refs.ts";
 import { RequestParts } from "./request-parts.ts";
@@ -21,7 +22,9 @@ export async function identify(
   arrival: Arrival,
   bodySha256Hex: string,
 ): Promise<Identity> {
-  const parts = new RequestParts(arrival, source);
+  const { scheme } = row;
+  const isCompressed = "signsUncompressed" in scheme && scheme.signsUncompressed === true;
+  const parts = new RequestParts(isCompressed ? ((await uncompressed(arrival)) ?? arrival) : arrival, source);
   const named = ownId(row, source, parts) ?? providerId(row, parts);
   const type = eventType(row, parts);
   if (named === null) return { eventId: `${source.id}:sha256-${bodySha256Hex}`, trust: "content", type };

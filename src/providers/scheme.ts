@@ -63,6 +63,8 @@ interface Templated {
   readonly paramIs?: Readonly<Record<string, string>>;
   /** The forms of the URL that are tried: with and without its port, and with `'` escaped or not. */
   readonly urlForms?: "with-ports";
+  /** What is signed is the body before it was compressed; it is decompressed, bounded, to be verified [I3]. */
+  readonly signsUncompressed?: true;
   /** The sender may have signed the body with everything beyond ASCII written as `\uXXXX`. */
   readonly orEscapedBody?: true;
 }

@@ -9,7 +9,7 @@ type Part =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "ref"; readonly ref: ParsedRef }
   | { readonly kind: "line"; readonly key: string; readonly tokens: readonly string[] }
-  | { readonly kind: "signed-headers"; readonly header: string }
+  | { readonly kind: "signed-headers"; readonly header: string; readonly listed: readonly string[] }
   | { readonly kind: "field-headers"; readonly field: string }
   | { readonly [kind in PlainPart]: { readonly kind: kind } }[PlainPart];
 
@@ -79,7 +79,7 @@ function parsePart(name: string): Part | null {
       return tokens === null || key === undefined ? null : { kind: "line", key, tokens };
     }
     case "signed-headers":
-      return { kind: "signed-headers", header: rest };
+      return { kind: "signed-headers", header: rest.split("+")[0] ?? "", listed: rest.split("+") };
     case "field-headers":
       return { kind: "field-headers", field: rest };
     default: {
@@ -155,7 +155,7 @@ function textOfPart(part: Exclude<Part, { kind: "body" }>, filling: Filling): st
       return value === null ? "" : `${part.key}\n${value}\n`;
     }
     case "signed-headers":
-      return signedHeaderLines(part.header, filling.parts.arrival.headers);
+      return signedHeaderLines(part.header, part.listed, filling.parts.arrival.headers);
     case "field-headers":
       return fieldHeaderValues(part.field, filling);
     default:
@@ -186,12 +186,17 @@ function sortedForm(parts: RequestParts): string | Rejected {
 
 const SIGNED_HEADERS_MAX = 64;
 
-/** `name:value;name:value` for the headers that a header lists; names in lower case, values trimmed (Contentful). */
-function signedHeaderLines(listHeader: string, headers: Headers): string | Rejected {
+/**
+ * `name:value;name:value` for the headers that a header lists; names in lower case, values trimmed (Contentful). The
+ * list itself, and whatever else the row names, must be listed: else a holder of the request could alter it.
+ */
+function signedHeaderLines(listHeader: string, listed: readonly string[], headers: Headers): string | Rejected {
   const list = headers.get(listHeader);
   if (list === null || list === "") return rejected("missing-signed-part", `header:${listHeader}`);
   const names = list.split(",").map((name) => name.trim().toLowerCase());
   if (names.length > SIGNED_HEADERS_MAX) return rejected("malformed-signature", "more than 64 signed headers");
+  const missing = listed.find((name) => !names.includes(name));
+  if (missing !== undefined) return rejected("missing-signed-part", `header:${missing} is not among the signed ones`);
   const lines: string[] = [];
   for (const name of names) {
     const value = headerOf(headers, name);

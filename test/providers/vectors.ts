@@ -1,4 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { Arrival, VerifySource } from "../../src/providers/arrival.ts";
 
 /** One recorded request, genuine or forged, and what is known of where it came from. */
@@ -33,12 +35,12 @@ export interface Vector {
   };
 }
 
-const folder = new URL("./vectors/", import.meta.url);
+const folder = join(dirname(fileURLToPath(import.meta.url)), "vectors");
 
 export const vectors: readonly Vector[] = readdirSync(folder)
   .filter((name) => name.endsWith(".jsonl"))
   .sort()
-  .flatMap((name) => readFileSync(new URL(name, folder), "utf8").split("\n"))
+  .flatMap((name) => readFileSync(join(folder, name), "utf8").split("\n"))
   .filter((line) => line !== "")
   .map((line) => {
     const vector = JSON.parse(line) as Vector & { provider: string };

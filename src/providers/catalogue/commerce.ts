@@ -265,7 +265,7 @@ export const contentRows: readonly ProviderRow[] = [
       key: "utf8",
       signature: { from: "header:x-contentful-signature", encoding: "hex" },
       time: { from: "header:x-contentful-timestamp", unit: "milliseconds", toleranceSeconds: 30 },
-      signed: "{method}\n{path}\n{signed-headers:x-contentful-signed-headers}\n{body}",
+      signed: "{method}\n{path}\n{signed-headers:x-contentful-signed-headers+x-contentful-timestamp}\n{body}",
     },
     identity: idWithBody("header:x-contentful-idempotency-key", ["header:x-contentful-topic"]),
     keep: ["x-contentful-webhook-name"],

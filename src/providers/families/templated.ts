@@ -1,5 +1,6 @@
 import { type Arrival, param, type VerifySource } from "../arrival.ts";
 import { bytesFromHex, hexFromBytes, textFromUtf8, utf8 } from "../bytes.ts";
+import { uncompressed } from "../content-coding.ts";
 import { digest, equalDigests } from "../crypto.ts";
 import { PARSED_BODY_BYTES_MAX } from "../json-body.ts";
 import { RequestParts } from "../request-parts.ts";
@@ -82,7 +83,9 @@ export async function prepare(
   shared?: { readonly parts: RequestParts; readonly item: readonly string[] },
 ): Promise<Prepared | Rejected> {
   const plan = planOf(scheme);
-  const parts = shared?.parts ?? new RequestParts(arrival, source);
+  const plain = scheme.signsUncompressed === true ? await uncompressed(arrival) : arrival;
+  if (plain === null) return rejected("malformed-body", "cannot be decompressed to at most 4 MiB");
+  const parts = shared?.parts ?? new RequestParts(plain, source);
   const item = shared?.item;
   const signatures = readSignatures(scheme.signature, parts, signatureSizeBytes, item);
   if (signatures.kind === "rejected") {
@@ -110,9 +113,9 @@ export async function prepare(
 
   const urls = plan.usesUrl || plan.withBodyHash !== null ? signedUrls(source, arrival, scheme.urlForms) : [""];
   const usesHash = plan.usesBodySha256 || urlsWithBodyHash(scheme, urls).length > 0;
-  const bodySha256 = usesHash ? await digest("SHA-256", arrival.body) : null;
+  const bodySha256 = usesHash ? await digest("SHA-256", plain.body) : null;
   const bodySha256Hex = bodySha256 === null ? "" : hexFromBytes(bodySha256);
-  const bodies = bodyForms(scheme, arrival.body);
+  const bodies = bodyForms(scheme, plain.body);
   const toleranceSeconds = source.toleranceSeconds ?? scheme.time?.toleranceSeconds ?? null;
 
   return {
