@@ -107,7 +107,7 @@ async function requireConfigured(parts: AdminParts, tenant: string, answer: Conf
       );
     }
     case "refused":
-      if (answer.code === "unconfigured") throw noSuchTenant();
+      if (answer.code === "no-such-tenant") throw noSuchTenant();
       throw new Problem(400, answer.code, answer.detail);
     default:
       return unreachable(answer);

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { utf8 } from "../../src/providers/bytes.ts";
 import { generic, SECRET, Site, signatureOf, signed } from "./fakes.ts";
 
 const tenant = { sources: { internal: generic() } };
@@ -13,8 +14,8 @@ async function siteWith(input: unknown = tenant, version = 1): Promise<Site> {
 const bodies: readonly (readonly [string, Uint8Array<ArrayBuffer>])[] = [
   ["nothing at all", new Uint8Array(0)],
   ["bytes that are no UTF-8", Uint8Array.of(0xff, 0xfe, 0x00, 0xc3, 0x28, 0x80)],
-  ["a BOM", new TextEncoder().encode('\ufeff{"a":1}')],
-  ["CR LF and white space around", new TextEncoder().encode(' \r\n{"a":\r\n1}\r\n ')],
+  ["a BOM", utf8('\ufeff{"a":1}')],
+  ["CR LF and white space around", utf8(' \r\n{"a":\r\n1}\r\n ')],
   ["NUL bytes", Uint8Array.of(0, 0, 0)],
   ["something compressed", Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0)],
   ["100 KB", Uint8Array.from({ length: 100_000 }, (_, index) => (index * 131) % 256)],
@@ -59,11 +60,11 @@ test("[I14] kept are content, id and type headers and those asked for; the signa
 
 test("[D7] [D8] the call carries the digests of id, body and suffixed id", async () => {
   const site = await siteWith();
-  const body = new TextEncoder().encode('{"a":1}');
+  const body = utf8('{"a":1}');
   await site.send("/webhook/acme", await signed(body, { "x-event-id": "one" }));
   await site.send("/webhook/acme", await signed(body));
   const sha256 = async (bytes: BufferSource) => new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
-  const text = (value: string) => new TextEncoder().encode(value);
+  const text = (value: string) => utf8(value);
   const bodyDigest = await sha256(body);
   const [named, unnamed] = site.object("acme").calls;
   expect(named?.trust).toBe("unsigned");
