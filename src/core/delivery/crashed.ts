@@ -2,7 +2,7 @@ import { longer } from "./breaker.ts";
 import { finishDraft, type SettleFacts, type Settlement, settlePiece, startDraft } from "./draft.ts";
 import { bury, historyOf } from "./judge.ts";
 import { createLive, type Live, type Piece } from "./live.ts";
-import type { Plan } from "./planned.ts";
+import { type Plan, WAIT } from "./planned.ts";
 import { rangesOf, seqsOf } from "./ranges.ts";
 import type { DeliveryRow, InFlightRecord } from "./row.ts";
 import type { DeliverySettings } from "./settings.ts";
@@ -57,16 +57,23 @@ function isDeadly(record: InFlightRecord): boolean {
   return record.state === "again" && record.crashes >= CRASHES_DEAD_MIN && recordSeqs(record).length === 1;
 }
 
+/** What is to be sent again and may be now: in strict order only what comes next, or what is outside the order [V15]. */
+function recordsAgain(row: DeliveryRow, settings: DeliverySettings): readonly InFlightRecord[] {
+  const isNext = (record: InFlightRecord): boolean => !record.inLog || record.fromSeq <= row.position + 1;
+  const again = row.inFlight.filter((record) => record.state === "again");
+  return settings.ordering === "strict" ? again.filter(isNext) : again;
+}
+
 /** The request of an unfinished run that goes first: unchanged after one such run, event by event after two. */
 export function planResend(row: DeliveryRow, live: Live, settings: DeliverySettings): Plan | null {
-  const records = row.inFlight.filter((record) => record.state === "again");
-  if (records.length === 0) return isAloneInFlight(row) ? { kind: "wait", untilMs: null } : null;
+  if (isAloneInFlight(row)) return WAIT;
+  const records = recordsAgain(row, settings);
+  if (records.length === 0) return null;
   const unchanged = records.find((record) => record.crashes < CRASHES_ALONE_MIN);
-  if (unchanged !== undefined && !isAloneInFlight(row)) {
-    return live.flights.length < settings.maxInFlight ? resend(unchanged, false) : { kind: "wait", untilMs: null };
+  if (unchanged !== undefined) {
+    return live.flights.length < settings.maxInFlight ? resend(unchanged, false) : WAIT;
   }
-  if (live.flights.length > 0) return { kind: "wait", untilMs: null };
-  return recordAgain(row, settings);
+  return live.flights.length > 0 ? WAIT : planAlone(row, settings);
 }
 
 /** Nothing goes beside an event that may be what kills the object. */
@@ -78,11 +85,11 @@ function isAloneInFlight(row: DeliveryRow): boolean {
  * One event of what is to be sent again: the one least suspected, so that its neighbours are delivered first; in strict
  * order, or where that would leave too many gaps in what is settled [V14], the first one.
  */
-export function recordAgain(row: DeliveryRow, settings: DeliverySettings): Plan | null {
+export function planAlone(row: DeliveryRow, settings: DeliverySettings): Plan | null {
   const inOrder = settings.ordering === "strict" || row.settledRanges.length > settings.maxInFlight;
-  const [record] = row.inFlight
-    .filter((other) => other.state === "again")
-    .sort((a, b) => (inOrder ? 0 : a.crashes - b.crashes) || a.fromSeq - b.fromSeq);
+  const [record] = [...recordsAgain(row, settings)].sort(
+    (a, b) => (inOrder ? 0 : a.crashes - b.crashes) || a.fromSeq - b.fromSeq,
+  );
   return record === undefined ? null : resend(record, true);
 }
 

@@ -1,4 +1,4 @@
-import { planBurial, planResend, recordAgain } from "./crashed.ts";
+import { planAlone, planBurial, planResend } from "./crashed.ts";
 import { freshWindow, heldPieces, type Live } from "./live.ts";
 import { planRelaxed } from "./plan-relaxed.ts";
 import { planInOrder } from "./plan-strict.ts";
@@ -70,9 +70,9 @@ function planProbe(row: DeliveryRow, live: Live, facts: PlanFacts): Plan {
   if (isOpen && !isArrival) return { kind: "wait", untilMs: breaker.untilMs };
   // A set-aside event that hangs as a probe does not keep an arrival from being one.
   if (live.flights.some((flight) => flight.probe && (flight.inLog || !isArrival))) return WAIT;
+  const again = isOpen ? null : planAlone(row, settings);
+  if (again !== null && (fresh === null || settings.ordering === "strict")) return again;
   if (fresh !== null) return sendFresh(row, live, "probe", 1);
-  const again = recordAgain(row, settings);
-  if (again !== null) return again;
   const tried = new Set(breaker.state === "half-open" ? breaker.refusedSeqs : []);
   const untried = facts.asideDue.filter((event) => !tried.has(event.seq));
   const next = untried.find((event) => event.seq !== breaker.probedSeq) ?? untried[0];

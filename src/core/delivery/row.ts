@@ -21,6 +21,10 @@ export interface AsideEvent {
   /** Busy answers it got alone, further ones only where another event was accepted since the last [V7]. */
   readonly busies: number;
   readonly reason: "refused" | "failed" | "busy" | "gone" | "redrive";
+  /** Sent again on an operator's wish: the request says so [X3]. */
+  readonly replay?: true;
+  /** The redrive or replay that put it here: part of the batch id [V4]. */
+  readonly job?: string;
 }
 
 /** [V11] `few`: the events that opened it where they were fewer than ten, else null. */

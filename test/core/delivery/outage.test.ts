@@ -18,10 +18,10 @@ describe("one poison event among forty", () => {
         const simulation = new Simulation({ settings: QUICK, origin: poisoned([seq], reply) });
         simulation.arrive(40);
         simulation.run(30_000);
-        expect(simulation.delivered.size).toBe(39);
+        expect(simulation.tenant.delivered.size).toBe(39);
         expect([...simulation.accepted.values()].every((count) => count === 1)).toBe(true);
         simulation.run(30_000);
-        expect([...simulation.dead.values()]).toMatchObject([{ seq, charged: 4, failures: 4 }]);
+        expect([...simulation.tenant.dead.values()]).toMatchObject([{ seq, charged: 4, failures: 4 }]);
         expect(simulation.state()).toBe("closed");
         const alone = simulation.requests.filter((request) => request.seqs.length === 1 && request.seqs[0] === seq);
         expect(alone.length).toBe(4);
@@ -32,17 +32,17 @@ describe("one poison event among forty", () => {
 
 describe("an origin that fails at random", () => {
   for (const share of [0.5, 0.9]) {
-    test(`[V11] [V22] 502 to ${share * 100} % of requests for an hour: none of 5,000 events dead`, () => {
-      for (let seed = 1; seed <= 20; seed++) {
+    for (const seed of [1, 2, 3, 4, 5, 6, 7, 8]) {
+      test(`[V11] [V22] 502 to ${share * 100} % of requests for an hour, seed ${seed}: none of 5,000 events dead`, () => {
         const origin = until(START_MS + HOUR_MS, randomly(share, { status: 502 }));
         const simulation = new Simulation({ settings: settingsWith(), origin, seed });
         simulation.arriveEvenly(5_000, HOUR_MS);
         simulation.run(HOUR_MS);
-        expect(simulation.dead.size, `seed ${seed}`).toBe(0);
+        expect(simulation.tenant.dead.size).toBe(0);
         simulation.runUntilIdle(24 * HOUR_MS);
-        expect(simulation.delivered.size, `seed ${seed}`).toBe(5_000);
-      }
-    });
+        expect(simulation.tenant.delivered.size).toBe(5_000);
+      });
+    }
   }
 });
 
@@ -55,9 +55,9 @@ test("[V11] 400 to everything for an hour: at most 12 requests before the breake
     simulation.run(HOUR_MS, () => simulation.state() === "open");
     expect(simulation.requests.length).toBeLessThanOrEqual(12);
     simulation.run(HOUR_MS);
-    expect(simulation.dead.size).toBe(0);
+    expect(simulation.tenant.dead.size).toBe(0);
     simulation.runUntilIdle(24 * HOUR_MS);
-    expect(simulation.delivered.size).toBe(2_030);
+    expect(simulation.tenant.delivered.size).toBe(2_030);
   }
 });
 
@@ -68,9 +68,9 @@ test("[V7] 503 with Retry-After: 1 for 70 hours: under 400 requests, none dead, 
   simulation.arriveEvenly(2_000, 70 * HOUR_MS);
   simulation.run(70 * HOUR_MS);
   expect(simulation.requests.length).toBeLessThan(400);
-  expect(simulation.dead.size).toBe(0);
+  expect(simulation.tenant.dead.size).toBe(0);
   simulation.runUntilIdle(24 * HOUR_MS);
-  expect(simulation.delivered.size).toBe(2_500);
+  expect(simulation.tenant.delivered.size).toBe(2_500);
 });
 
 for (const [name, reply] of [
@@ -85,9 +85,9 @@ for (const [name, reply] of [
     simulation.arrive(100_000);
     simulation.run(70 * HOUR_MS);
     expect(simulation.requests.length).toBeLessThan(name === "400" ? 1_200 : 400);
-    expect(simulation.dead.size).toBe(0);
+    expect(simulation.tenant.dead.size).toBe(0);
     simulation.runUntilIdle(24 * HOUR_MS);
-    expect(simulation.delivered.size).toBe(100_000);
+    expect(simulation.tenant.delivered.size).toBe(100_000);
     expect(simulation.state()).toBe("closed");
   });
 }
@@ -97,8 +97,8 @@ test("[V12] 120 events accepted through an outage of 503s all arrive, none dead"
   const simulation = new Simulation({ settings: settingsWith(), origin });
   simulation.arriveEvenly(120, MINUTE_MS);
   simulation.runUntilIdle(30 * MINUTE_MS);
-  expect(simulation.delivered.size).toBe(120);
-  expect(simulation.dead.size).toBe(0);
+  expect(simulation.tenant.delivered.size).toBe(120);
+  expect(simulation.tenant.dead.size).toBe(0);
 });
 
 test("[V24] one event alone is answered 410, others 200: the destination stays enabled", () => {
@@ -106,10 +106,10 @@ test("[V24] one event alone is answered 410, others 200: the destination stays e
     const simulation = new Simulation({ settings: QUICK, origin: poisoned([seq], { status: 410 }) });
     simulation.arrive(40);
     simulation.run(2 * MINUTE_MS);
-    expect(simulation.delivered.size).toBe(39);
-    expect([...simulation.dead.values()]).toMatchObject([{ seq, reason: "refused" }]);
+    expect(simulation.tenant.delivered.size).toBe(39);
+    expect([...simulation.tenant.dead.values()]).toMatchObject([{ seq, reason: "refused" }]);
     expect(simulation.state()).toBe("closed");
-    expect(simulation.alertLog).not.toContain("+destination-disabled");
+    expect(simulation.tenant.alertLog).not.toContain("+destination-disabled");
   }
 });
 
@@ -123,7 +123,7 @@ test("[V9] a known poison without other traffic: an event that arrives meanwhile
       expect(simulation.live.flights.length, "the retry is on its way").toBe(1);
       simulation.arrive(1);
       simulation.run(2_000 + 1_000);
-      expect(simulation.delivered.has(3), `${JSON.stringify(reply)}, retry ${retry}`).toBe(true);
+      expect(simulation.tenant.delivered.has(3), `${JSON.stringify(reply)}, retry ${retry}`).toBe(true);
     }
   }
 });
@@ -135,7 +135,7 @@ test("[V11] a poison that came alone: the first arrival is the probe, at once", 
       simulation.arrive(1);
       simulation.arrive(1, afterMs);
       simulation.run(afterMs + 2_000 + 1_000);
-      expect(simulation.delivered.has(2), `${JSON.stringify(reply)} after ${afterMs} ms`).toBe(true);
+      expect(simulation.tenant.delivered.has(2), `${JSON.stringify(reply)} after ${afterMs} ms`).toBe(true);
     }
   }
 });
