@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -100,6 +100,18 @@ test("[O2] the README names every setting that the Worker reads", () => {
   const variables = [...bindings.matchAll(/readonly (\w+)\?: string;/g)].map(([, name]) => name);
   expect(variables).toContain("ADMIN_TOKEN");
   for (const name of variables) expect(readme).toContain(`\`${name}\``);
+});
+
+test("[R4] OPERATIONS says of every alert what to do", () => {
+  const operations = readFileSync(join(projectDir, "docs/OPERATIONS.md"), "utf8");
+  const kinds = new Set<string>();
+  for (const file of globSync("src/**/*.ts", { cwd: projectDir })) {
+    const text = readFileSync(join(projectDir, file), "utf8");
+    for (const [, kind = ""] of text.matchAll(/alerts\.raise\(\s*"([\w-]+)"/g)) kinds.add(kind);
+    for (const [, kind = ""] of text.matchAll(/raise\.push\(\{ kind: "([\w-]+)"/g)) kinds.add(kind);
+  }
+  expect(kinds.size).toBeGreaterThanOrEqual(5);
+  for (const kind of kinds) expect(operations).toContain(`| \`${kind}\` |`);
 });
 
 test("every page that README and docs link to is there", () => {
