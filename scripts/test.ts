@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /** Projects whose tests start processes of their own, kill them, and wait for real time. */
-const PROCESS_PROJECTS: ReadonlySet<string> = new Set(["processes", "crash"]);
+const PROCESS_PROJECTS: ReadonlySet<string> = new Set(["crash"]);
 
 const projectDir = join(import.meta.dirname, "..");
 
