@@ -2,7 +2,7 @@ import { spreadMs } from "./backoff.ts";
 import { asideCountAfter, type Draft, draw, isStrict } from "./draft.ts";
 import { heldPieces, type PlannedEvent } from "./live.ts";
 import { isSettled } from "./ranges.ts";
-import { ASIDE_COUNT_MAX, type Breaker } from "./row.ts";
+import { ASIDE_COUNT_MAX, type Breaker, NO_STREAK } from "./row.ts";
 
 const STREAK_COUNT_MIN = 5;
 /** From so many different events on it is the destination's fault for certain, and an arrival is no longer a probe. */
@@ -13,7 +13,7 @@ const REFUSED_PROBES_MAX = 3;
 /** A request with these events did not succeed, and that may be the destination's fault [V11]. */
 export function countAgainst(draft: Draft, events: readonly PlannedEvent[]): void {
   const { streak } = draft.row;
-  draft.row = { ...draft.row, streak: { count: streak.count + 1, seqs: addSeqs(streak.seqs, events) } };
+  draft.row = { ...draft.row, streak: { ...streak, count: streak.count + 1, seqs: addSeqs(streak.seqs, events) } };
 }
 
 function addSeqs(seqs: readonly number[], events: readonly PlannedEvent[]): readonly number[] {
@@ -46,12 +46,12 @@ export function reasonToOpen(
   return null;
 }
 
-/** Settled numbers of the streak are set-aside events: a delivered one ends the streak, a dead one leaves it. */
+/** Settled numbers of the streak are set-aside events, or dead ones: a delivered one would have ended it. */
 function isAllThatWaits(draft: Draft, seqs: readonly number[]): boolean {
   const { row, live } = draft;
-  if (draft.facts.freshWaiting || live.flights.length > 0 || seqs.length === 0) return false;
-  const asideCount = seqs.filter((seq) => isSettled(row.position, row.settledRanges, seq)).length;
-  if (asideCountAfter(draft) > asideCount) return false;
+  if (draft.facts.freshWaiting || live.flights.length > 0) return false;
+  const settledCount = seqs.filter((seq) => isSettled(row.position, row.settledRanges, seq)).length;
+  if (asideCountAfter(draft) > settledCount - row.streak.deadCount) return false;
   const known = new Set(seqs);
   return heldPieces(live).every((piece) => piece.events.every((event) => known.has(event.seq)));
 }
@@ -64,7 +64,7 @@ export function openBreaker(draft: Draft, few: readonly number[] | null, detail:
     ...draft.row,
     breaker: { state: "open", untilMs: nowMs + spreadMs(openForMs, draw(draft)), openForMs, few, probedSeq: null },
     results: [],
-    streak: { count: 0, seqs: [] },
+    streak: NO_STREAK,
   };
   draft.raise.push({ kind: "breaker-open", detail });
 }

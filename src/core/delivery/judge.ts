@@ -104,7 +104,9 @@ function hasWaitedTooLong(draft: Draft, event: AsideEvent): boolean {
 export function bury(draft: Draft, piece: Piece, event: PlannedEvent, aside: AsideEvent, reason: DeathReason): void {
   draft.dead.push({ seq: event.seq, reason, aside });
   const { streak } = draft.row;
-  draft.row = { ...draft.row, streak: { ...streak, seqs: streak.seqs.filter((seq) => seq !== event.seq) } };
+  if (streak.seqs.includes(event.seq)) {
+    draft.row = { ...draft.row, streak: { ...streak, deadCount: streak.deadCount + 1 } };
+  }
   if (event.aside?.lane === "aside") draft.asideDelta -= 1;
   if (event.aside === null) {
     if (isStrict(draft)) draft.clear.push("head-blocked");

@@ -105,8 +105,8 @@ export interface DeliveryRow {
   readonly stoppedSinceMs: number | null;
   readonly stops: readonly Range[];
   readonly breaker: Breaker;
-  /** Requests in a row that did not succeed, and up to ten different events in them [V11]. */
-  readonly streak: { readonly count: number; readonly seqs: readonly number[] };
+  /** Requests in a row that did not succeed, up to ten different events in them, and how many of these died [V11]. */
+  readonly streak: { readonly count: number; readonly seqs: readonly number[]; readonly deadCount: number };
   readonly hold: Hold | null;
   readonly busy: Busy | null;
   /** The event that got 410 alone with nothing accepted since [V24]. */
@@ -130,6 +130,8 @@ export const BATCH_EVENTS_MAX = 1_000;
 /** Set-aside events of one destination; beyond it the breaker opens [V9]. */
 export const ASIDE_COUNT_MAX = 10_000;
 
+export const NO_STREAK: DeliveryRow["streak"] = { count: 0, seqs: [], deadCount: 0 };
+
 /** A destination that begins after `position`. */
 export function createRow(position: number): DeliveryRow {
   return {
@@ -141,7 +143,7 @@ export function createRow(position: number): DeliveryRow {
     stoppedSinceMs: null,
     stops: [],
     breaker: { state: "closed" },
-    streak: { count: 0, seqs: [] },
+    streak: NO_STREAK,
     hold: null,
     busy: null,
     gone: null,

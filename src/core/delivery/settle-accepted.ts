@@ -5,7 +5,7 @@ import { endBusy } from "./hold.ts";
 import { answerHalf, answerSingle, before, from, halfOf } from "./isolation.ts";
 import { judgeAlone } from "./judge.ts";
 import type { Flight, Isolation, Piece, PlannedEvent } from "./live.ts";
-import { BATCH_EVENTS_MAX } from "./row.ts";
+import { BATCH_EVENTS_MAX, NO_STREAK } from "./row.ts";
 
 /** A 2xx: all but the named events were accepted [V23], and at least one was. */
 export function settleAccepted(draft: Draft, flight: Flight, named: readonly PlannedEvent[]): void {
@@ -57,7 +57,7 @@ function deliver(draft: Draft, flight: Flight, events: readonly PlannedEvent[]):
 /** Something was accepted: whatever was counted in a row begins anew. */
 export function noteAccepted(draft: Draft, flight: Flight, acceptedCount: number): void {
   endBusy(draft);
-  draft.row = { ...draft.row, lastAcceptedAtMs: draft.resultAtMs, streak: { count: 0, seqs: [] }, gone: null };
+  draft.row = { ...draft.row, lastAcceptedAtMs: draft.resultAtMs, streak: NO_STREAK, gone: null };
   draft.live = { ...draft.live, waiting: draft.live.waiting.map((piece) => ({ ...piece, heldBack: false })) };
   if (draft.facts.settings.ordering === "strict") draft.clear.push("head-blocked");
   if (draft.row.breaker.state !== "closed") {
