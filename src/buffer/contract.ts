@@ -158,9 +158,76 @@ export interface DeadLetterView {
   readonly lastResponse: string;
 }
 
-export interface DeadLetterQuery {
+export interface DeadLetterQuery extends Selection {
   readonly destination: string;
   readonly limit: number;
+  readonly cursor: string | null;
+}
+
+/** Which events a call is about; what is absent does not narrow. Times in ms since 1970, of receipt. */
+export interface Selection {
+  readonly source?: string;
+  readonly type?: string;
+  readonly fromMs?: number;
+  readonly toMs?: number;
+  /** Why it died; dead letters only. */
+  readonly reason?: string;
+}
+
+export type JobKind = "redrive" | "purge" | "replay" | "erase";
+
+/** Exactly one of `ids`, `filter` and `all`; `all` only for dead letters. */
+export interface JobCall {
+  readonly kind: JobKind;
+  /** redrive and purge: the one whose dead letters are meant. replay: where to, empty for those that had it delivered. */
+  readonly destinations: readonly string[];
+  readonly ids?: readonly string[];
+  readonly filter?: Selection;
+  readonly all?: boolean;
+  readonly dryRun: boolean;
+}
+
+/** `job` null: a dry run, or it is done already. `count`: the events it is about. */
+export type JobAnswer =
+  | { readonly kind: "started"; readonly job: string | null; readonly count: number }
+  | { readonly kind: "no-such-destination"; readonly destination: string };
+
+export interface JobView {
+  readonly id: string;
+  readonly kind: JobKind;
+  readonly state: "running" | "done" | "cancelled";
+  readonly destinations: readonly string[];
+  /** Events it was about when it began. */
+  readonly count: number;
+  readonly done: number;
+  readonly startedAt: string;
+  readonly endedAt: string | null;
+}
+
+export type EventState = EventDestinationView["state"];
+
+/** A search [X8]; `state` may need `destination` where there are several. */
+export interface EventQuery extends Selection {
+  readonly state?: EventState;
+  readonly destination?: string;
+  readonly limit: number;
+  readonly cursor: string | null;
+}
+
+/** One line of a search: the event and its state at each destination, newest first. */
+export interface EventLine {
+  readonly id: string;
+  readonly seq: string;
+  readonly source: string;
+  readonly type: string | null;
+  readonly receivedAt: string;
+  readonly bodySizeBytes: number;
+  readonly states: Readonly<Record<string, EventState>>;
+}
+
+export interface EventPage {
+  readonly items: readonly EventLine[];
+  /** Where to go on; null: everything was looked at. A page may be empty and still have one. */
   readonly cursor: string | null;
 }
 
@@ -192,6 +259,14 @@ export interface TenantBufferCalls {
     readonly ids: readonly string[];
     readonly dryRun: boolean;
   }): Promise<{ readonly count: number } | null>;
+  /** Redrive, purge, replay, erase: a durable job, or its dry run [X2] [X3] [X4] [X6]. */
+  startJob(call: JobCall): Promise<JobAnswer>;
+  job(id: string): Promise<JobView | null>;
+  /** Ends a job where it is; null: there is none of that id. */
+  cancelJob(id: string): Promise<JobView | null>;
+  events(query: EventQuery): Promise<EventPage | null>;
+  /** Gives an event up by hand [V15]; false where it is in no backlog there. Null: no such destination. */
+  giveUpEvent(call: { readonly eventId: string; readonly destination: string }): Promise<boolean | null>;
 }
 
 /** Where the objects of tenants are found; each call to `of` makes a fresh stub, as one is broken after an exception. */

@@ -3,11 +3,10 @@
  * ahead into the log. The machine decides; this class reads, writes in one transaction, and believes it after the commit.
  */
 import {
-  type AsideEvent,
   begin,
   buryCrashed,
   type DeliveryRow,
-  freshEventsMax,
+  forgetIsolation,
   freshWindow,
   type Plan,
   passOver,
@@ -26,15 +25,11 @@ import type { DestinationConfig, TenantConfig } from "../tenants/config.ts";
 import type { DestinationState } from "./contract.ts";
 import { giveUpBefore } from "./give-up.ts";
 import { type LoadedRequest, loadRequest } from "./load-request.ts";
-import { type FreshEvents, LookAhead } from "./look-ahead.ts";
+import type { FreshEvents } from "./look-ahead.ts";
 import { counted, type Memory } from "./memory.ts";
+import { Outlook } from "./outlook.ts";
 import { attemptOf, type Recording, recordSettlement, recordUnreadable } from "./record.ts";
 
-/** Set-aside events looked at for one plan. */
-const ASIDE_LOOK_AHEAD = 64;
-/** A stretch that the filter passed over moves the position when it is this long, or this old. */
-const PASSED_OVER_MIN = 1_000;
-const PASSED_OVER_MAX_AGE_MS = 60_000;
 /** Steps in one transaction: requests begun, stretches passed over, events buried. */
 const STEPS_MAX = 16;
 
@@ -65,7 +60,7 @@ export interface Stepped {
 export class Destination {
   readonly name: string;
   readonly #log: Log;
-  readonly #ahead: LookAhead;
+  readonly #outlook: Outlook;
   #config: DestinationConfig;
   #deadLetterTtlSeconds: number;
   #memory: Memory;
@@ -75,7 +70,7 @@ export class Destination {
     this.#log = log;
     this.#config = config;
     this.#deadLetterTtlSeconds = tenant.deadLetterTtlSeconds;
-    this.#ahead = new LookAhead(log.events);
+    this.#outlook = new Outlook(log, cursor.name, config);
     this.#memory = woken(cursor, config, nowMs);
   }
 
@@ -107,7 +102,7 @@ export class Destination {
   use(tenant: TenantConfig, config: DestinationConfig): void {
     this.#config = config;
     this.#deadLetterTtlSeconds = tenant.deadLetterTtlSeconds;
-    this.#ahead.reset();
+    this.#outlook.use(config);
   }
 
   /** Takes a change as true: it is committed, or stands in a transaction whose failure ends in `restore`. */
@@ -118,7 +113,7 @@ export class Destination {
   /** Puts back what memory held before a transaction that was rolled back. */
   restore(memory: Memory): void {
     this.#memory = memory;
-    this.#ahead.reset();
+    this.#outlook.reset();
   }
 
   backlogEvents(): number {
@@ -140,14 +135,35 @@ export class Destination {
     return this.#memory.row.paused || this.#memory.row.disabled !== null;
   }
 
+  /** Memory only: the gate of a shared host said to come again then, or is being asked [V27]. */
+  notBeforeMs = 0;
+
   /** When a run is due for this destination, given that nothing else happens; null: never. Reads only. */
   dueMs(nowMs: number): number | null {
-    const fresh = this.#fresh(this.#memory);
-    const next = plan(this.#memory.row, this.#memory.live, this.#facts(this.#memory, fresh, nowMs, false));
+    const dueMs = this.#ownDueMs(nowMs);
+    return dueMs === null ? null : Math.max(dueMs, this.notBeforeMs);
+  }
+
+  #ownDueMs(nowMs: number): number | null {
+    const fresh = this.#outlook.fresh(this.#memory);
+    const next = plan(this.#memory.row, this.#memory.live, this.#outlook.facts(this.#memory, fresh, nowMs, false));
     const dueMs = next.kind === "wait" ? next.untilMs : nowMs;
-    const passedMs = this.#passedOverDueMs(this.#memory, fresh);
+    const passedMs = this.#outlook.passedOverDueMs(this.#memory, fresh);
     if (dueMs === null) return passedMs;
     return passedMs === null ? dueMs : Math.min(dueMs, passedMs);
+  }
+
+  /** The first event that was not looked at yet. */
+  nextFreshSeq(): number {
+    return freshWindow(this.#memory.row, this.#memory.live).fromSeq;
+  }
+
+  /** `ordering` was changed: searches made for the other order end, within the caller's transaction [V15]. */
+  startOver(nowMs: number): void {
+    const facts = this.settleFacts(nowMs, 0.5);
+    const settlement = forgetIsolation(this.#memory.row, this.#memory.live, facts);
+    this.#memory = recordSettlement(this.#memory, settlement, this.recording(nowMs));
+    this.write();
   }
 
   isDue(nowMs: number): boolean {
@@ -199,7 +215,12 @@ export class Destination {
   }
 
   settleFacts(nowMs: number, random: number): SettleFacts {
-    const { settings, fresh, asideDue } = this.#facts(this.#memory, this.#fresh(this.#memory), nowMs, false);
+    const { settings, fresh, asideDue } = this.#outlook.facts(
+      this.#memory,
+      this.#outlook.fresh(this.#memory),
+      nowMs,
+      false,
+    );
     const freshWaiting = fresh !== null || asideDue.some((event) => event.lane === "redrive");
     return { nowMs, random, settings, freshWaiting, asideCount: this.#memory.cursor.aside };
   }
@@ -225,11 +246,11 @@ export class Destination {
 
   /** One further act; false when there is nothing to do now. */
   #advance(begun: LoadedRequest[], turn: Turn): boolean {
-    const fresh = this.#fresh(this.#memory);
+    const fresh = this.#outlook.fresh(this.#memory);
     const next = plan(
       this.#memory.row,
       this.#memory.live,
-      this.#facts(this.#memory, fresh, turn.nowMs, turn.othersWaiting),
+      this.#outlook.facts(this.#memory, fresh, turn.nowMs, turn.othersWaiting),
     );
     switch (next.kind) {
       case "wait":
@@ -239,10 +260,11 @@ export class Destination {
           this.#log,
           this.#memory,
           next.waitingSinceMs,
+          this.#config.filter,
           this.recording(turn.nowMs),
           this.settleFacts(turn.nowMs, turn.random()),
         );
-        this.#ahead.reset();
+        this.#outlook.reset();
         return true;
       case "bury":
         this.#bury(next, turn);
@@ -258,7 +280,7 @@ export class Destination {
     begun: LoadedRequest[],
     turn: Turn,
   ): boolean {
-    const { delivery } = this.#config;
+    const delivery = this.#outlook.settings;
     const loaded = loadRequest(this.#log, this.name, turn.nextId(), request, fresh, delivery.batch.maxBytes);
     const recording = this.recording(turn.nowMs, loaded);
     for (const seq of loaded.unreadable) {
@@ -285,7 +307,14 @@ export class Destination {
     const request = next.inLog
       ? ({ lane: "isolation", seqs: [next.seq], fromSeq: next.fromSeq, toSeq: next.toSeq } as const)
       : ({ lane: "aside", seq: next.seq } as const);
-    const loaded = loadRequest(this.#log, this.name, 0, request, this.#fresh(this.#memory), Number.MAX_SAFE_INTEGER);
+    const loaded = loadRequest(
+      this.#log,
+      this.name,
+      0,
+      request,
+      this.#outlook.fresh(this.#memory),
+      Number.MAX_SAFE_INTEGER,
+    );
     const { fromSeq, toSeq, events, passedOver } = loaded.started;
     const facts = this.settleFacts(turn.nowMs, turn.random());
     const piece = { fromSeq, toSeq, events, passedOver };
@@ -294,7 +323,7 @@ export class Destination {
 
   /** The filter let nothing pass in what was looked at: the position moves on, a long or an old stretch at a time. */
   #passOver(fresh: FreshEvents, turn: Turn): boolean {
-    const dueMs = this.#passedOverDueMs(this.#memory, fresh);
+    const dueMs = this.#outlook.passedOverDueMs(this.#memory, fresh);
     if (dueMs === null || dueMs > turn.nowMs) return false;
     const { fromSeq } = freshWindow(this.#memory.row, this.#memory.live);
     const request = { lane: "fresh", takeMax: 0, fromSeq, toSeq: fresh.scannedToSeq } as const;
@@ -302,50 +331,6 @@ export class Destination {
     const facts = this.settleFacts(turn.nowMs, turn.random());
     this.#record(passOver(this.#memory.row, this.#memory.live, started, facts), this.recording(turn.nowMs));
     return true;
-  }
-
-  #passedOverDueMs(memory: Memory, fresh: FreshEvents): number | null {
-    if (fresh.headsAhead > 0 || fresh.passedOverSinceMs === null) return null;
-    const { fromSeq } = freshWindow(memory.row, memory.live);
-    if (fresh.scannedToSeq < fromSeq) return null;
-    const isLong = fresh.scannedToSeq - fromSeq + 1 >= PASSED_OVER_MIN;
-    return fresh.passedOverSinceMs + (isLong ? 0 : PASSED_OVER_MAX_AGE_MS);
-  }
-
-  #fresh(memory: Memory): FreshEvents {
-    const { fromSeq, toSeq } = freshWindow(memory.row, memory.live);
-    const { delivery, filter } = this.#config;
-    const markSeq = this.#log.segments.high.seq;
-    return this.#ahead.fresh(
-      fromSeq,
-      toSeq === null ? markSeq : Math.min(toSeq, markSeq),
-      filter,
-      freshEventsMax(memory.row, delivery),
-      delivery.batch.maxBytes,
-    );
-  }
-
-  #facts(memory: Memory, fresh: FreshEvents, nowMs: number, otherDestinationsWaiting: boolean) {
-    const [first] = fresh.heads;
-    return {
-      nowMs,
-      settings: this.#config.delivery,
-      fresh: first === undefined ? null : { firstReceivedAtMs: first.receivedAtMs, full: fresh.full },
-      asideDue: memory.cursor.aside === 0 ? [] : this.#asideDue(memory),
-      otherDestinationsWaiting,
-    };
-  }
-
-  #asideDue(memory: Memory): AsideEvent[] {
-    const inFlight = new Set(
-      memory.live.flights
-        .filter((flight) => !flight.inLog)
-        .flatMap((flight) => flight.events.map((event) => event.seq)),
-    );
-    return this.#log.aside
-      .due(this.name, ASIDE_LOOK_AHEAD)
-      .filter((row) => !inFlight.has(row.seq))
-      .map((row) => JSON.parse(row.event) as AsideEvent);
   }
 
   #isErased(seq: number): boolean {

@@ -1,58 +1,98 @@
 /** Events that die together: given up on after a long outage [V12], or to make room at a destination that is off [R4] [L6]. */
 import { type AsideEvent, giveUp, type SettleFacts, unsettledRanges } from "../core/delivery/machine.ts";
-import { RANGE_EVENTS_MAX } from "../log/dead-letters.ts";
+import { type EventFilter, passes } from "../core/filter.ts";
+import { RANGE_EVENTS_MAX } from "../log/dead-ranges.ts";
 import type { Log } from "../log/log.ts";
 import { asideChanged, counted, type Memory, settledAhead } from "./memory.ts";
 import type { Recording } from "./record.ts";
 
+/** Events that die in one step: a filter has to look at each. */
+const GIVEN_UP_MAX = 20_000;
 /** Set-aside events that die in one step; the next plan finds the rest. */
 const ASIDE_GIVEN_UP_MAX = 500;
 
-/** Everything received, or waiting, since before `waitingSinceMs` becomes a dead letter, reason `gave-up`. */
+/** Everything received, or waiting, since before `waitingSinceMs` becomes a dead letter, reason `gave-up`; a part at a time. */
 export function giveUpBefore(
   log: Log,
   before: Memory,
   waitingSinceMs: number,
+  filter: EventFilter | null,
   recording: Recording,
   facts: SettleFacts,
 ): Memory {
   const { position } = before.row;
-  const throughSeq = log.events.lastReceivedBefore(position + 1, log.segments.high.seq, waitingSinceMs + 1);
-  const memory = throughSeq === null ? before : buryThrough(log, before, throughSeq, "gave-up", recording, facts);
+  const markSeq = Math.min(log.segments.high.seq, position + GIVEN_UP_MAX);
+  const throughSeq = log.events.lastReceivedBefore(position + 1, markSeq, waitingSinceMs + 1);
+  const memory =
+    throughSeq === null ? before : buryThrough(log, before, throughSeq, "gave-up", filter, recording, facts);
   return giveUpAside(log, memory, waitingSinceMs, recording);
 }
 
-/** All that is unsettled up to `throughSeq` dies, as ranges of at most 1,000 events [L6]. */
+/** All that is unsettled up to `throughSeq` dies, as ranges of at most 1,000 events [L6]; what the filter passes over does not. */
 export function buryThrough(
   log: Log,
   before: Memory,
   throughSeq: number,
   reason: string,
+  filter: EventFilter | null,
   recording: Recording,
   facts: SettleFacts,
 ): Memory {
-  let deadCount = 0;
+  let dead = 0;
+  let filtered = 0;
   let span = 0;
+  const isPlain = filter === null && before.cursor.settledAhead === 0;
   for (const [fromSeq, toSeq] of unsettledRanges(before.row, throughSeq)) {
     span += toSeq - fromSeq + 1;
     for (let first = fromSeq; first <= toSeq; first += RANGE_EVENTS_MAX) {
       const last = Math.min(toSeq, first + RANGE_EVENTS_MAX - 1);
-      const eventCount = last - first + 1;
-      deadCount += eventCount;
-      log.dead.insertRange(recording.destination, {
-        firstSeq: first,
-        lastSeq: last,
-        eventCount,
-        state: "dead",
-        reason,
-        diedAtMs: recording.nowMs,
-        expiresAtMs: recording.nowMs + recording.deadLetterTtlSeconds * 1000,
-      });
+      const runs = isPlain
+        ? [{ first, last, eventCount: last - first + 1 }]
+        : deadRuns(log, recording, filter, first, last);
+      for (const run of runs) {
+        dead += run.eventCount;
+        log.dead.ranges.insert(recording.destination, {
+          firstSeq: run.first,
+          lastSeq: run.last,
+          eventCount: run.eventCount,
+          state: "dead",
+          reason,
+          diedAtMs: recording.nowMs,
+          expiresAtMs: recording.nowMs + recording.deadLetterTtlSeconds * 1000,
+          filter: JSON.stringify(filter),
+        });
+      }
+      if (!isPlain) filtered += passedOverCount(log, filter, first, last);
     }
   }
   const { row, live } = giveUp(before.row, before.live, throughSeq, facts);
-  const silent = span - deadCount;
-  return counted(settledAhead({ ...before, row, live }, -silent), { dead: deadCount });
+  return counted(settledAhead({ ...before, row, live }, -(span - dead - filtered)), { dead, filtered });
+}
+
+/** The parts of a stretch whose events die; an event that is dead on its own already ends a part. */
+function deadRuns(log: Log, recording: Recording, filter: EventFilter | null, first: number, last: number) {
+  const runs: { first: number; last: number; eventCount: number }[] = [];
+  let from = first;
+  let eventCount = 0;
+  const end = (toSeq: number): void => {
+    if (eventCount > 0) runs.push({ first: from, last: toSeq, eventCount });
+    eventCount = 0;
+  };
+  for (const head of log.events.heads(first - 1, last - first + 1)) {
+    if (head.seq > last) break;
+    if (log.dead.find(recording.destination, head.seq) !== null) {
+      end(head.seq - 1);
+      from = head.seq + 1;
+    } else if (!head.erased && passes(filter, head.source, head.type)) eventCount += 1;
+  }
+  end(last);
+  return runs;
+}
+
+function passedOverCount(log: Log, filter: EventFilter | null, first: number, last: number): number {
+  return log.events
+    .heads(first - 1, last - first + 1)
+    .filter((head) => head.seq <= last && !head.erased && !passes(filter, head.source, head.type)).length;
 }
 
 function giveUpAside(log: Log, before: Memory, waitingSinceMs: number, recording: Recording): Memory {

@@ -1,16 +1,18 @@
 /** One event as an operator sees it [X7], and the dead letters of a destination [X1]. Reads only. */
 import type { AsideEvent } from "../core/delivery/machine.ts";
-import { isCovered } from "../core/ledger.ts";
 import { type Attempt, parseAttempts } from "../log/attempts.ts";
+import type { EventHead } from "../log/events.ts";
 import type { Log } from "../log/log.ts";
 import type { AttemptView, DeadLetterQuery, DeadLetterView, EventDestinationView, EventView } from "./contract.ts";
 import type { Destination } from "./destination.ts";
+import { placeOf } from "./event-state.ts";
 import type { Roster } from "./roster.ts";
 
 /** The event of this id with its state at each destination; null where it is not known, or its row is gone. */
 export function eventView(log: Log, roster: Roster, seq: number): EventView | null {
   const meta = log.events.meta(seq);
-  if (meta === null) return null;
+  const head = log.events.head(seq);
+  if (meta === null || head === null) return null;
   return {
     id: meta.eventId,
     seq: String(meta.seq),
@@ -22,43 +24,22 @@ export function eventView(log: Log, roster: Roster, seq: number): EventView | nu
     headers: meta.headers,
     bodySizeBytes: meta.bodySizeBytes,
     destinations: Object.fromEntries(
-      roster.all.map((destination) => [destination.name, stateAt(log, destination, seq, meta.erased)]),
+      roster.all.map((destination) => [destination.name, stateAt(log, destination, head)]),
     ),
   };
 }
 
-function stateAt(log: Log, destination: Destination, seq: number, isErased: boolean): EventDestinationView {
-  const { name, row, cursor } = destination;
-  const inLog = log.attempts.of(name, seq);
-  const aside = log.aside.find(name, seq);
+function stateAt(log: Log, destination: Destination, head: EventHead): EventDestinationView {
+  const { name } = destination;
+  const { state, aside, letter, range } = placeOf(log, destination, head);
+  const own = parseAttempts(aside?.attempts ?? letter?.attempts ?? "");
+  const attempts = views(joined(log.attempts.of(name, head.seq), own));
   if (aside !== null) {
     const event = JSON.parse(aside.event) as AsideEvent;
-    return {
-      state: event.lane === "redrive" ? "backlog" : "retrying",
-      reason: event.reason,
-      nextAttemptAt: new Date(event.dueAtMs).toISOString(),
-      attempts: views(joined(inLog, parseAttempts(aside.attempts))),
-    };
+    return { state, reason: event.reason, nextAttemptAt: new Date(event.dueAtMs).toISOString(), attempts };
   }
-  const letter = log.dead.find(name, seq);
-  if (letter !== null) {
-    return {
-      state: letter.state,
-      reason: letter.reason,
-      attempts: views(joined(inLog, parseAttempts(letter.attempts))),
-    };
-  }
-  const range = log.dead.findRange(name, seq);
-  if (range !== null) return { state: range.state, reason: range.reason, attempts: views(inLog) };
-  const isSettled = isCovered(row.position, row.settledRanges, seq);
-  if (seq <= cursor.baseSeq && inLog.length === 0) return { state: "not-offered", attempts: [] };
-  if (isErased) return { state: inLog.some(wasAccepted) ? "delivered" : "erased", attempts: views(inLog) };
-  if (!isSettled) return { state: "backlog", attempts: views(inLog) };
-  return { state: inLog.some(wasAccepted) ? "delivered" : "filtered", attempts: views(inLog) };
-}
-
-function wasAccepted(attempt: Attempt): boolean {
-  return attempt.outcome.startsWith("accepted");
+  const reason = letter?.reason ?? range?.reason;
+  return reason === undefined ? { state, attempts } : { state, reason, attempts };
 }
 
 /** Both lists hold the same attempts where an event was alone in its request. */
@@ -86,7 +67,7 @@ export function deadLetterPage(
 ): { readonly items: readonly DeadLetterView[]; readonly cursor: string | null } {
   const afterSeq = query.cursor === null ? 0 : Number(query.cursor);
   const alone = log.dead.list(query.destination, "dead", afterSeq, query.limit);
-  const together = log.dead.ranges(query.destination, "dead", afterSeq, query.limit);
+  const together = log.dead.ranges.list(query.destination, "dead", afterSeq, query.limit);
   const items: DeadLetterView[] = alone.flatMap((letter) => {
     const attempts = parseAttempts(letter.attempts);
     return view(log, query.destination, letter.seq, letter.reason, letter.diedAtMs, attempts, letter.charged);

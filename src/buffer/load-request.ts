@@ -12,6 +12,8 @@ import type { FreshEvents } from "./look-ahead.ts";
 export interface LoadedRequest {
   readonly started: StartedRequest;
   readonly events: readonly DeliveredEvent[];
+  /** The redrive or replay these events belong to: part of the batch id [V4]. */
+  readonly job: string | undefined;
   /** The rows of set-aside events as they are stored, by sequence number. */
   readonly asideRows: ReadonlyMap<number, AsideRow>;
   /** Events of the stretch that are stored but cannot be read [L7]. */
@@ -47,7 +49,7 @@ export function loadRequest(
     if (!stretch.inLog && row === undefined) continue;
     const aside = row === undefined ? null : (JSON.parse(row.event) as AsideEvent);
     planned.push({ seq: event.seq, eventId: event.eventId, receivedAtMs: event.receivedAtMs, aside });
-    events.push({ ...event, attempt: 1 + (aside?.charged ?? 0), replay: false });
+    events.push({ ...event, attempt: 1 + (aside?.charged ?? 0), replay: aside?.replay === true });
   }
   const readable = new Set(stored.map((event) => event.seq));
   return {
@@ -61,6 +63,7 @@ export function loadRequest(
       passedOver: stretch.inLog ? passedOver(log, stretch) : [],
     },
     events,
+    job: planned.find((event) => event.aside?.job !== undefined)?.aside?.job,
     asideRows,
     unreadable: stretch.seqs.filter((seq) => !readable.has(seq)),
   };

@@ -11,20 +11,22 @@ export interface Memory {
 
 const NOTHING: Counters = { delivered: 0, dead: 0, filtered: 0, purged: 0, expired: 0, erased: 0 };
 
-/** A destination that begins with what is accepted after it. */
-export function newCursor(name: string, log: Log, nowMs: number): Cursor {
-  const { high } = log.segments;
+/** A destination that begins with what is accepted after it, or with the oldest event whose bytes are stored [V21]. */
+export function newCursor(name: string, from: "now" | "oldest", log: Log, nowMs: number): Cursor {
+  const { high, bodies } = log.segments;
+  const [oldest] = from === "oldest" ? bodies : [];
+  const baseSeq = oldest === undefined ? high.seq : oldest.firstSeq - 1;
   return {
     name,
     incarnation: nowMs,
-    baseSeq: high.seq,
-    positionBytes: high.offeredBytes,
+    baseSeq,
+    positionBytes: oldest === undefined ? high.offeredBytes : oldest.bytesBefore,
     offeredExtra: 0,
     counters: NOTHING,
     aside: 0,
     asideBytes: 0,
     settledAhead: 0,
-    delivery: JSON.stringify(createRow(high.seq)),
+    delivery: JSON.stringify(createRow(baseSeq)),
   };
 }
 

@@ -9,7 +9,8 @@ import type { DestinationConfig, TenantConfig } from "../tenants/config.ts";
 import type { IngestAnswer } from "./contract.ts";
 import { Destination } from "./destination.ts";
 import { type Memory, newCursor } from "./memory.ts";
-import { reopen, shed } from "./revive.ts";
+import { redriveEvent } from "./moves.ts";
+import { shed } from "./shed.ts";
 
 /** The share of a bound at which an alert names the destination that is behind [R4]. */
 const ALERT_SHARE = 0.8;
@@ -75,13 +76,18 @@ export class Roster {
     for (const destination of kept) {
       const before = destination.config;
       const settings = destinationConfig(config, destination.name) ?? before;
+      if (JSON.stringify(before.filter) !== JSON.stringify(settings.filter)) {
+        this.#log.filters.record(destination.name, destination.nextFreshSeq(), settings.filter);
+      }
       destination.use(config, settings);
+      if (settings.delivery.ordering !== before.delivery.ordering) destination.startOver(nowMs);
       if (settings.url !== before.url) enableAnew(destination, nowMs);
     }
     for (const [name, settings] of Object.entries(config.destinations)) {
       if (kept.some((destination) => destination.name === name)) continue;
-      const cursor = newCursor(name, this.#log, nowMs);
+      const cursor = newCursor(name, settings.from, this.#log, nowMs);
       this.#log.cursors.insert(cursor, this.#log.meter.encodeWithWrite(1));
+      if (settings.filter !== null) this.#log.filters.record(name, cursor.baseSeq + 1, settings.filter);
       kept.push(this.#enlist(new Destination(this.#log, config, settings, cursor, nowMs)));
     }
     this.#destinations = kept;
@@ -99,6 +105,7 @@ export class Roster {
     this.#log.aside.removeAll(name);
     this.#log.dead.removeAll(name);
     this.#log.alerts.removeOf(name);
+    this.#log.filters.removeAll(name);
     this.#nearlyFull.delete(name);
   }
 
@@ -152,14 +159,18 @@ export class Roster {
   closedAt(seq: number): Destination[] {
     return this.#destinations.filter(({ name, cursor }) => {
       if (cursor.counters.dead + cursor.counters.expired === 0) return false;
-      const letter = this.#log.dead.find(name, seq) ?? this.#log.dead.findRange(name, seq);
+      const letter = this.#log.dead.find(name, seq) ?? this.#log.dead.ranges.find(name, seq);
       return letter !== null && letter.state !== "purged";
     });
   }
 
   /** Puts a dead or expired event back in the backlog of these destinations, with fresh attempts [D6]. */
   reopen(seq: number, destinations: readonly Destination[], nowMs: number): void {
-    for (const destination of destinations) reopen(this.#log, destination, seq, nowMs);
+    const head = this.#log.events.head(seq);
+    if (head === null) return;
+    for (const destination of destinations) {
+      if (redriveEvent(this.#log, destination, head, nowMs, null)) destination.write();
+    }
   }
 
   /**
@@ -198,7 +209,7 @@ export class Roster {
     const isNeeded = this.#destinations.some(
       ({ name }) =>
         this.#log.aside.find(name, seq) !== null ||
-        (this.#log.dead.find(name, seq) ?? this.#log.dead.findRange(name, seq))?.state === "dead",
+        (this.#log.dead.find(name, seq) ?? this.#log.dead.ranges.find(name, seq))?.state === "dead",
     );
     if (!isNeeded) this.#log.events.dropKept(seq);
   }

@@ -1,15 +1,18 @@
 /** What an object has in memory of a configured tenant: its destinations, its intake, and the run that delivers. */
 import { disable, enable } from "../core/delivery/machine.ts";
 import type { Bindings, Settings } from "../env.ts";
+import type { OriginGateCalls } from "../gate/contract.ts";
 import type { Log } from "../log/log.ts";
 import type { ConfigRecord, TenantConfig } from "../tenants/config.ts";
 import { RETELL_MS, TOMBSTONE_MS, tellKv } from "./configuration.ts";
 import type { Destination } from "./destination.ts";
 import { type Chore, Drain } from "./drain.ts";
 import { Intake } from "./intake.ts";
+import { JobRunner } from "./job-runner.ts";
+import { type Gates, Permits } from "./permits.ts";
 import { RetentionTurns } from "./retention.ts";
 import { Roster } from "./roster.ts";
-import { hostOf, httpDestination, send } from "./sender.ts";
+import { hostOf, httpDestination, send, sharedHostOf } from "./sender.ts";
 import type { Wake } from "./wake.ts";
 
 const ORIGIN_UNSET = "origin-unset";
@@ -31,6 +34,7 @@ export class Runtime {
   readonly intake: Intake;
   readonly drain: Drain;
   readonly retention: RetentionTurns;
+  readonly jobs: JobRunner;
   #config: TenantConfig;
   #record: ConfigRecord;
   #retellAtMs: number | null;
@@ -46,12 +50,22 @@ export class Runtime {
     this.roster.load(config, nowMs);
     this.intake = new Intake(storage, log, this.roster, wake, config, nowMs, random);
     this.retention = new RetentionTurns(log, this.roster);
+    this.jobs = new JobRunner(log, this.roster);
     const sender = {
       hostOf: (destination: Destination) => hostOf(destination.config, parts.settings),
+      sharedHostOf: (destination: Destination) => sharedHostOf(destination.config, parts.settings),
       send: (destination: Destination, request: Parameters<typeof send>[3], atMs: number) =>
         send(parts.tenant, destination.name, destination.config, request, parts.settings, atMs),
     };
-    this.drain = new Drain(this.roster, wake, sender, [this.#retentionChore(), this.#tellingChore()], clock, random);
+    this.drain = new Drain(
+      this.roster,
+      wake,
+      sender,
+      new Permits(gatesOf(parts.env), parts.tenant, clock),
+      [this.jobs, this.#retentionChore(), this.#tellingChore()],
+      clock,
+      random,
+    );
   }
 
   get record(): ConfigRecord {
@@ -117,4 +131,10 @@ export class Runtime {
 /** When the tombstone of a deleted tenant may go. */
 export function tombstoneEndMs(deletedAtMs: number): number {
   return deletedAtMs + TOMBSTONE_MS;
+}
+
+/** The gates of shared hosts, or null where the Worker is bound to none. */
+function gatesOf({ ORIGIN_GATE }: Bindings): Gates | null {
+  // The namespace is bound by name, not by class: its methods are those of the contract.
+  return ORIGIN_GATE === undefined ? null : (host) => ORIGIN_GATE.getByName(host) as unknown as OriginGateCalls;
 }

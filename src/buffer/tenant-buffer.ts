@@ -3,7 +3,6 @@
  * plain data (contract.ts); it never throws at a caller for what the world may do.
  */
 import { DurableObject } from "cloudflare:workers";
-import { drainNow, pause, resume } from "../core/delivery/machine.ts";
 import { type Bindings, readSettings } from "../env.ts";
 import { Log } from "../log/log.ts";
 import type { ConfigRecord } from "../tenants/config.ts";
@@ -13,21 +12,25 @@ import type {
   ConfigureAnswer,
   ConfigureCall,
   DeadLetterQuery,
+  EventPage,
+  EventQuery,
   EventView,
   IngestAnswer,
   IngestCall,
+  JobAnswer,
+  JobCall,
+  JobView,
   TenantBufferCalls,
   TenantStats,
 } from "./contract.ts";
 import type { Destination } from "./destination.ts";
 import { findSeq } from "./event-key.ts";
 import { deadLetterPage, eventView } from "./inspect.ts";
-import { reopen } from "./revive.ts";
+import { Operator } from "./operate.ts";
 import { Runtime, tombstoneEndMs } from "./runtime.ts";
+import { searchEvents } from "./search.ts";
 import { tenantStats } from "./stats.ts";
 import { Wake } from "./wake.ts";
-
-const REDRIVE_IDS_MAX = 1_000;
 
 export class TenantBuffer extends DurableObject<Bindings> implements TenantBufferCalls {
   readonly #log: Log;
@@ -125,27 +128,16 @@ export class TenantBuffer extends DurableObject<Bindings> implements TenantBuffe
   }
 
   async drain(): Promise<{ readonly drained: true }> {
-    const nowMs = Date.now();
-    for (const destination of this.#runtime?.roster.all ?? []) this.#act(destination, drainNow, nowMs);
-    if (this.#runtime !== null) this.#armAt(nowMs + 1, nowMs);
+    for (const name of this.#runtime?.roster.names() ?? []) this.#operator()?.act(name, "drain");
     return { drained: true };
   }
 
   async pause(name: string): Promise<boolean> {
-    const destination = this.#runtime?.roster.find(name) ?? null;
-    if (destination === null) return false;
-    this.#act(destination, pause, Date.now());
-    return true;
+    return this.#operator()?.act(name, "pause") ?? false;
   }
 
   async resume(name: string): Promise<boolean> {
-    const destination = this.#runtime?.roster.find(name) ?? null;
-    if (destination === null) return false;
-    const nowMs = Date.now();
-    this.#act(destination, resume, nowMs);
-    this.#log.transaction(() => this.#log.alerts.clear("destination-disabled", name, nowMs));
-    this.#armAt(nowMs + 1, nowMs);
-    return true;
+    return this.#operator()?.act(name, "resume") ?? false;
   }
 
   async event(eventId: string): Promise<EventView | null> {
@@ -167,27 +159,31 @@ export class TenantBuffer extends DurableObject<Bindings> implements TenantBuffe
   }
 
   async redrive(call: { readonly destination: string; readonly ids: readonly string[]; readonly dryRun: boolean }) {
-    const destination = this.#runtime?.roster.find(call.destination) ?? null;
-    if (destination === null) return null;
-    const nowMs = Date.now();
-    const ids = call.ids.slice(0, REDRIVE_IDS_MAX);
-    const seqs = new Set(await Promise.all(ids.map((id) => findSeq(this.#log, id))));
-    const before = destination.memory;
-    let count = 0;
-    try {
-      this.#log.transaction(() => {
-        for (const seq of seqs) {
-          if (seq === null) continue;
-          const isDead = this.#isDead(destination.name, seq);
-          if (isDead && (call.dryRun || reopen(this.#log, destination, seq, nowMs))) count += 1;
-        }
-      });
-    } catch (error) {
-      destination.restore(before);
-      throw error;
-    }
-    if (!call.dryRun && count > 0) this.#armAt(nowMs + 1, nowMs);
-    return { count };
+    const count = (await this.#operator()?.redrive(call.destination, call.ids, call.dryRun)) ?? null;
+    return count === null ? null : { count };
+  }
+
+  async startJob(call: JobCall): Promise<JobAnswer> {
+    const [destination = ""] = call.destinations;
+    const answer = await this.#operator()?.startJob(call, crypto.randomUUID());
+    return answer ?? { kind: "no-such-destination", destination };
+  }
+
+  async job(id: string): Promise<JobView | null> {
+    return this.#runtime?.jobs.find(id) ?? null;
+  }
+
+  async cancelJob(id: string): Promise<JobView | null> {
+    return this.#runtime?.jobs.cancel(id, Date.now()) ?? null;
+  }
+
+  async events(query: EventQuery): Promise<EventPage | null> {
+    if (this.#runtime === null) return null;
+    return searchEvents(this.#log, this.#runtime.roster, query, () => Date.now());
+  }
+
+  async giveUpEvent(call: { readonly eventId: string; readonly destination: string }): Promise<boolean | null> {
+    return (await this.#operator()?.giveUp(call.eventId, call.destination)) ?? null;
   }
 
   override async alarm(info?: AlarmInvocationInfo): Promise<void> {
@@ -214,18 +210,8 @@ export class TenantBuffer extends DurableObject<Bindings> implements TenantBuffe
     return new Runtime({ ...parts, clock, random }, config, record, untold);
   }
 
-  /** An operator's act on a destination, in its own transaction. */
-  #act(destination: Destination, act: typeof pause, nowMs: number): void {
-    const before = destination.memory;
-    try {
-      this.#log.transaction(() => {
-        destination.believe({ ...before, ...act(before.row, before.live, nowMs) });
-        destination.write();
-      });
-    } catch (error) {
-      destination.restore(before);
-      throw error;
-    }
+  #operator(): Operator | null {
+    return this.#runtime === null ? null : new Operator(this.#log, this.#wake, this.#runtime, () => Date.now());
   }
 
   #armAt(dueMs: number, nowMs: number): void {
@@ -239,11 +225,6 @@ export class TenantBuffer extends DurableObject<Bindings> implements TenantBuffe
     this.#isAlarmChecked = true;
     const dueMs = this.#runtime?.drain.nextDueMs(nowMs) ?? null;
     if (dueMs !== null) this.#armAt(Math.max(dueMs, nowMs + 1), nowMs);
-  }
-
-  #isDead(destination: string, seq: number): boolean {
-    const letter = this.#log.dead.find(destination, seq) ?? this.#log.dead.findRange(destination, seq);
-    return letter?.state === "dead";
   }
 
   async #tell(tenant: string, record: ConfigRecord): Promise<ConfigureAnswer> {

@@ -78,6 +78,17 @@ export class Aside {
     return this.seqsIn(destination, 0, Number.MAX_SAFE_INTEGER, 1)[0] ?? null;
   }
 
+  /** Redriven and replayed events that wait, counted up to `max`. */
+  putBackCount(destination: string, max: number): number {
+    const row = this.#sql.first<{ count: number }>(
+      `SELECT count(*) AS count FROM
+       (SELECT 1 FROM aside WHERE destination = ? AND event ->> 'lane' = 'redrive' LIMIT ?)`,
+      destination,
+      max,
+    );
+    return row?.count ?? 0;
+  }
+
   removeAll(destination: string): void {
     this.#sql.run("DELETE FROM aside WHERE destination = ?", destination);
   }

@@ -57,6 +57,20 @@ export class Attempts {
     );
   }
 
+  /** What the destination answered to requests that held `seq` is forgotten: it may repeat the event [X6]. */
+  forgetAnswers(destination: string, seq: number): void {
+    for (const segment of this.#segments.bodies) {
+      if ((segment.sealed?.lastSeq ?? this.#segments.high.seq) < seq) continue;
+      this.#sql.run(
+        `UPDATE attempt_${segment.id} SET excerpt = '' WHERE destination = ? AND last_seq >= ? AND first_seq <= ? AND excerpt <> ''`,
+        destination,
+        seq,
+        seq,
+      );
+      if (segment.firstSeq > seq) break;
+    }
+  }
+
   /** Requests to `destination` whose range held `seq`, oldest first, at most 20. */
   of(destination: string, seq: number): Attempt[] {
     const found: Attempt[] = [];

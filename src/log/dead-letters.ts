@@ -2,6 +2,7 @@
  * Events given up on for one destination [X1]: a row each where an event died alone, a range of the log where many died
  * together [L6]. Rows stay, without bytes, as `expired` or `purged` until the event's key goes [D6].
  */
+import { DeadRanges } from "./dead-ranges.ts";
 import type { Sql, SqlRow } from "./sql.ts";
 
 export type DeadState = "dead" | "expired" | "purged";
@@ -18,17 +19,6 @@ export interface DeadLetter {
   readonly attempts: string;
 }
 
-export interface DeadRange {
-  readonly firstSeq: number;
-  readonly lastSeq: number;
-  /** Events of the range that are dead; those that the filter passes over are not. */
-  readonly eventCount: number;
-  readonly state: DeadState;
-  readonly reason: string;
-  readonly diedAtMs: number;
-  readonly expiresAtMs: number;
-}
-
 /** What one turn expired for one destination. */
 export interface Expired {
   readonly destination: string;
@@ -36,9 +26,6 @@ export interface Expired {
   readonly ranges: { readonly firstSeq: number; readonly lastSeq: number }[];
   eventCount: number;
 }
-
-/** One row of the ranges stands for at most this many events [L6]. */
-export const RANGE_EVENTS_MAX = 1_000;
 
 interface DeadRow extends SqlRow {
   seq: number;
@@ -50,24 +37,14 @@ interface DeadRow extends SqlRow {
   attempts: string;
 }
 
-interface RangeRow extends SqlRow {
-  first_seq: number;
-  last_seq: number;
-  event_count: number;
-  state: DeadState;
-  reason: string;
-  died_at_ms: number;
-  expires_at_ms: number;
-}
-
 const DEAD = "seq, state, reason, died_at_ms, expires_at_ms, charged, attempts";
-const RANGE = "first_seq, last_seq, event_count, state, reason, died_at_ms, expires_at_ms";
-
 export class DeadLetters {
   readonly #sql: Sql;
+  readonly ranges: DeadRanges;
 
   constructor(sql: Sql) {
     this.#sql = sql;
+    this.ranges = new DeadRanges(sql);
   }
 
   insert(destination: string, letter: DeadLetter): void {
@@ -86,30 +63,6 @@ export class DeadLetters {
     );
   }
 
-  /** Records that `eventCount` events of a range died together; a range that goes on from the last one is joined to it. */
-  insertRange(destination: string, range: DeadRange): void {
-    const before = this.#rangeUpTo(destination, range.firstSeq - 1);
-    if (
-      before !== null &&
-      before.lastSeq === range.firstSeq - 1 &&
-      before.state === range.state &&
-      before.reason === range.reason &&
-      range.diedAtMs - before.diedAtMs < 3_600_000 &&
-      before.eventCount + range.eventCount <= RANGE_EVENTS_MAX
-    ) {
-      this.#sql.run(
-        "UPDATE dead_range SET last_seq = ?, event_count = event_count + ?, expires_at_ms = ? WHERE destination = ? AND first_seq = ?",
-        range.lastSeq,
-        range.eventCount,
-        range.expiresAtMs,
-        destination,
-        before.firstSeq,
-      );
-      return;
-    }
-    this.#writeRange(destination, range);
-  }
-
   find(destination: string, seq: number): DeadLetter | null {
     const row = this.#sql.first<DeadRow>(
       `SELECT ${DEAD} FROM dead WHERE destination = ? AND seq = ?`,
@@ -119,34 +72,32 @@ export class DeadLetters {
     return row === null ? null : letterFromRow(row);
   }
 
-  /** The range that holds `seq`, or null. */
-  findRange(destination: string, seq: number): DeadRange | null {
-    const range = this.#rangeUpTo(destination, seq);
-    return range !== null && range.lastSeq >= seq ? range : null;
+  /**
+   * Takes one event out of the dead: its row, or its place in a range, which is split there [D6]. `countIn` says how many
+   * dead events a part of the range holds.
+   */
+  remove(destination: string, seq: number, countIn: (first: number, last: number) => number): void {
+    if (this.#sql.run("DELETE FROM dead WHERE destination = ? AND seq = ?", destination, seq) > 0) return;
+    const range = this.ranges.find(destination, seq);
+    if (range === null) return;
+    this.ranges.split(destination, range, seq, countIn);
   }
 
-  /** Takes one event out of the dead: its row, or its place in a range, which is split there [D6]. */
-  remove(destination: string, seq: number): void {
-    if (this.#sql.run("DELETE FROM dead WHERE destination = ? AND seq = ?", destination, seq) > 0) return;
-    const range = this.findRange(destination, seq);
-    if (range === null) return;
-    this.#sql.run("DELETE FROM dead_range WHERE destination = ? AND first_seq = ?", destination, range.firstSeq);
-    const countBefore = seq - range.firstSeq;
-    const countAfter = range.lastSeq - seq;
-    if (countBefore > 0) {
-      this.#writeRange(destination, {
-        ...range,
-        lastSeq: seq - 1,
-        eventCount: Math.min(countBefore, range.eventCount - 1),
-      });
-    }
-    if (countAfter > 0) {
-      this.#writeRange(destination, {
-        ...range,
-        firstSeq: seq + 1,
-        eventCount: range.eventCount - 1 - Math.min(countBefore, range.eventCount - 1),
-      });
-    }
+  /** The attempts of an expired or purged letter may quote the event: they are forgotten [X6]. */
+  forgetAttempts(destination: string, seq: number): void {
+    this.#sql.run(
+      "UPDATE dead SET attempts = '' WHERE destination = ? AND seq = ? AND attempts <> ''",
+      destination,
+      seq,
+    );
+  }
+
+  markPurged(destination: string, seq: number): void {
+    this.#sql.run(
+      "UPDATE dead SET state = 'purged', attempts = '' WHERE destination = ? AND seq = ?",
+      destination,
+      seq,
+    );
   }
 
   /** Letters of `destination` with a row of their own, oldest first. */
@@ -160,19 +111,6 @@ export class DeadLetters {
         limit,
       )
       .map(letterFromRow);
-  }
-
-  /** Ranges of `destination` that reach beyond `afterSeq`, oldest first. */
-  ranges(destination: string, state: DeadState, afterSeq: number, limit: number): DeadRange[] {
-    return this.#sql
-      .all<RangeRow>(
-        `SELECT ${RANGE} FROM dead_range WHERE destination = ? AND last_seq > ? AND state = ? ORDER BY first_seq LIMIT ?`,
-        destination,
-        afterSeq,
-        state,
-        limit,
-      )
-      .map(rangeFromRow);
   }
 
   /**
@@ -196,7 +134,7 @@ export class DeadLetters {
       .map((row) => row.seq);
     let inRanges = 0;
     const rangeSeqs: number[] = [];
-    for (const range of this.ranges(destination, "dead", fromSeq - 1, 100)) {
+    for (const range of this.ranges.list(destination, "dead", fromSeq - 1, 100)) {
       if (range.firstSeq > toSeq) break;
       const first = Math.max(range.firstSeq, fromSeq);
       const last = Math.min(range.lastSeq, toSeq);
@@ -211,11 +149,9 @@ export class DeadLetters {
     const row = this.#sql.first<{ at: number }>(
       "SELECT expires_at_ms AS at FROM dead INDEXED BY dead_expiry WHERE state = 'dead' ORDER BY expires_at_ms LIMIT 1",
     );
-    const range = this.#sql.first<{ at: number | null }>(
-      "SELECT min(expires_at_ms) AS at FROM dead_range WHERE state = 'dead'",
-    );
-    if (row === null) return range?.at ?? null;
-    return range?.at == null ? row.at : Math.min(row.at, range.at);
+    const rangeAtMs = this.ranges.nextExpiryMs();
+    if (row === null) return rangeAtMs;
+    return rangeAtMs === null ? row.at : Math.min(row.at, rangeAtMs);
   }
 
   /** Marks letters past their time, at most `limit` rows and ranges; answers how many events each destination lost. */
@@ -237,20 +173,10 @@ export class DeadLetters {
       entry.seqs.push(seq);
       entry.eventCount += 1;
     }
-    const ranges = this.#sql.all<RangeRow & { destination: string }>(
-      `SELECT destination, ${RANGE} FROM dead_range WHERE state = 'dead' AND expires_at_ms <= ? LIMIT ?`,
-      nowMs,
-      limit,
-    );
-    for (const range of ranges) {
-      this.#sql.run(
-        "UPDATE dead_range SET state = 'expired' WHERE destination = ? AND first_seq = ?",
-        range.destination,
-        range.first_seq,
-      );
-      const entry = of(range.destination);
-      entry.ranges.push({ firstSeq: range.first_seq, lastSeq: range.last_seq });
-      entry.eventCount += range.event_count;
+    for (const { destination, range } of this.ranges.expire(nowMs, limit)) {
+      const entry = of(destination);
+      entry.ranges.push({ firstSeq: range.firstSeq, lastSeq: range.lastSeq });
+      entry.eventCount += range.eventCount;
     }
     return [...expired.values()];
   }
@@ -267,30 +193,7 @@ export class DeadLetters {
 
   removeAll(destination: string): void {
     this.#sql.run("DELETE FROM dead WHERE destination = ?", destination);
-    this.#sql.run("DELETE FROM dead_range WHERE destination = ?", destination);
-  }
-
-  #rangeUpTo(destination: string, seq: number): DeadRange | null {
-    const row = this.#sql.first<RangeRow>(
-      `SELECT ${RANGE} FROM dead_range WHERE destination = ? AND first_seq <= ? ORDER BY first_seq DESC LIMIT 1`,
-      destination,
-      seq,
-    );
-    return row === null ? null : rangeFromRow(row);
-  }
-
-  #writeRange(destination: string, range: DeadRange): void {
-    this.#sql.run(
-      `INSERT INTO dead_range (destination, ${RANGE}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-      destination,
-      range.firstSeq,
-      range.lastSeq,
-      range.eventCount,
-      range.state,
-      range.reason,
-      range.diedAtMs,
-      range.expiresAtMs,
-    );
+    this.ranges.removeAll(destination);
   }
 }
 
@@ -303,17 +206,5 @@ function letterFromRow(row: DeadRow): DeadLetter {
     expiresAtMs: row.expires_at_ms,
     charged: row.charged,
     attempts: row.attempts,
-  };
-}
-
-function rangeFromRow(row: RangeRow): DeadRange {
-  return {
-    firstSeq: row.first_seq,
-    lastSeq: row.last_seq,
-    eventCount: row.event_count,
-    state: row.state,
-    reason: row.reason,
-    diedAtMs: row.died_at_ms,
-    expiresAtMs: row.expires_at_ms,
   };
 }

@@ -91,6 +91,24 @@ export class Events {
     return heads;
   }
 
+  /** Heads of at most `limit` events before `beforeSeq`, newest first; copied-out ones follow where no segment is older. */
+  headsBefore(beforeSeq: number, limit: number): EventHead[] {
+    const { bodies } = this.#segments;
+    const rows: HeadRow[] = [];
+    for (let index = bodies.length - 1; index >= 0 && rows.length < limit; index -= 1) {
+      const segment = bodies[index];
+      if (segment === undefined || segment.firstSeq >= beforeSeq) continue;
+      const statement = `SELECT ${HEAD} FROM body_${segment.id} WHERE seq < ? ORDER BY seq DESC LIMIT ?`;
+      rows.push(...this.#sql.all<HeadRow>(statement, beforeSeq, limit - rows.length));
+    }
+    const keptBefore = Math.min(beforeSeq, bodies[0]?.firstSeq ?? beforeSeq);
+    if (rows.length < limit) {
+      const statement = `SELECT ${HEAD} FROM kept WHERE seq < ? ORDER BY seq DESC LIMIT ?`;
+      rows.push(...this.#sql.all<HeadRow>(statement, keptBefore, limit - rows.length));
+    }
+    return rows.map(headFromRow);
+  }
+
   head(seq: number): EventHead | null {
     const row = this.#one<HeadRow>(HEAD, seq);
     return row === null ? null : headFromRow(row);
@@ -170,6 +188,15 @@ export class Events {
     return found;
   }
 
+  /** Removes the bytes and the kept headers of an event, in its segment and among the copied-out ones [X6]. */
+  erase(seq: number, nowMs: number): void {
+    const segment = this.#segments.bodyOf(seq);
+    const tables = segment === null ? ["kept"] : [`body_${segment.id}`, "kept"];
+    for (const table of tables) {
+      this.#sql.run(`UPDATE ${table} SET body = NULL, headers = '', erased_at_ms = ? WHERE seq = ?`, nowMs, seq);
+    }
+  }
+
   /** Copies one event out of its segment, so that the segment can be dropped [L1]; answers the bytes copied. */
   keep(segment: Segment, seq: number): number {
     this.#sql.run(`INSERT INTO kept SELECT * FROM body_${segment.id} WHERE seq = ? ON CONFLICT DO NOTHING`, seq);
@@ -203,6 +230,13 @@ export class Events {
         limit,
       )
       .map((row) => row.seq);
+  }
+
+  /** Heads of copied-out events after `afterSeq` up to `toSeq`. */
+  keptHeads(afterSeq: number, toSeq: number, limit: number): EventHead[] {
+    return this.#sql
+      .all<HeadRow>(`SELECT ${HEAD} FROM kept WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?`, afterSeq, toSeq, limit)
+      .map(headFromRow);
   }
 
   dropKept(seq: number): void {

@@ -8,6 +8,8 @@ import { Attempts } from "./attempts.ts";
 import { Cursors } from "./cursors.ts";
 import { DeadLetters } from "./dead-letters.ts";
 import { Events } from "./events.ts";
+import { FilterChanges } from "./filter-changes.ts";
+import { Jobs } from "./jobs.ts";
 import { Keys } from "./keys.ts";
 import { Meter } from "./meter.ts";
 import { migrate, SCHEMA_VERSION, schemaVersion } from "./schema.ts";
@@ -28,6 +30,8 @@ export class Log {
   readonly dead: DeadLetters;
   readonly alerts: Alerts;
   readonly tenants: TenantRecords;
+  readonly filters: FilterChanges;
+  readonly jobs: Jobs;
 
   constructor(storage: DurableObjectStorage, nowMs: number) {
     this.#storage = storage;
@@ -42,6 +46,8 @@ export class Log {
     this.dead = new DeadLetters(this.#sql);
     this.alerts = new Alerts(this.#sql);
     this.tenants = new TenantRecords(this.#sql);
+    this.filters = new FilterChanges(this.#sql);
+    this.jobs = new Jobs(this.#sql);
   }
 
   /** Opens what is stored; false, and nothing written, where this object has never been set up [I2]. */

@@ -42,7 +42,17 @@ const VERSION_1: readonly string[] = [
   `CREATE TABLE dead_range (
     destination TEXT NOT NULL, first_seq INTEGER NOT NULL, last_seq INTEGER NOT NULL, event_count INTEGER NOT NULL,
     state TEXT NOT NULL CHECK (state IN ('dead', 'expired', 'purged')), reason TEXT NOT NULL,
-    died_at_ms INTEGER NOT NULL, expires_at_ms INTEGER NOT NULL, PRIMARY KEY (destination, first_seq)
+    died_at_ms INTEGER NOT NULL, expires_at_ms INTEGER NOT NULL, filter TEXT NOT NULL,
+    PRIMARY KEY (destination, first_seq)
+  ) STRICT, WITHOUT ROWID`,
+  // From which event on a destination had which filter: what it was offered and what it was spared [X7].
+  `CREATE TABLE filter_change (
+    destination TEXT NOT NULL, from_seq INTEGER NOT NULL, filter TEXT NOT NULL, PRIMARY KEY (destination, from_seq)
+  ) STRICT, WITHOUT ROWID`,
+  `CREATE TABLE job (
+    id TEXT PRIMARY KEY, kind TEXT NOT NULL, state TEXT NOT NULL CHECK (state IN ('running', 'done', 'cancelled')),
+    call TEXT NOT NULL, event_count INTEGER NOT NULL, done INTEGER NOT NULL, next_seq INTEGER NOT NULL,
+    through_seq INTEGER NOT NULL, started_at_ms INTEGER NOT NULL, ended_at_ms INTEGER
   ) STRICT, WITHOUT ROWID`,
   "CREATE TABLE alert (kind TEXT NOT NULL, destination TEXT NOT NULL, raised_at_ms INTEGER NOT NULL, cleared_at_ms INTEGER, detail TEXT NOT NULL, PRIMARY KEY (kind, destination)) STRICT, WITHOUT ROWID",
 ];

@@ -24,13 +24,6 @@ const NOT_YET: readonly NotYet[] = [
   { at: "destinations.*.queue", works: isAbsent, use: "none" },
   { at: "destinations.*.deliverTo", works: isAbsent, use: "none" },
   { at: "destinations.*.maxQueueBacklog", works: isAbsent, use: "none" },
-  { at: "destinations.*.format", works: (value) => value === "batch", use: '"batch"' },
-  { at: "destinations.*.filter", works: isAbsent, use: "none" },
-  { at: "destinations.*.ordering", works: (value) => value === "relaxed", use: '"relaxed"' },
-  { at: "destinations.*.signature", works: (value) => value === "standard", use: '"standard"' },
-  { at: "destinations.*.maxEventsPerSecond", works: isAbsent, use: "none" },
-  { at: "destinations.*.retry.scheduleSeconds", works: isAbsent, use: "none" },
-  { at: "destinations.*.retry.countDestinationFaults", works: (value) => value === false, use: "false" },
 ];
 
 /** A problem for each thing in `input` that is not built yet. */
