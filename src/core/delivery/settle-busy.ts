@@ -4,6 +4,7 @@ import { holdDestination } from "./hold.ts";
 import { answerHalf, answerSingle, halfOf } from "./isolation.ts";
 import { countBusy, keepBusy } from "./judge.ts";
 import type { Flight, PlannedEvent, Waiting } from "./live.ts";
+import type { AsideEvent } from "./row.ts";
 import { isRetry } from "./settle-accepted.ts";
 import { settleFailed } from "./settle-failed.ts";
 
@@ -15,8 +16,12 @@ export function settleBusy(draft: Draft, flight: Flight, retryAfterMs: number | 
   const [first] = flight.events;
   if (first === undefined) return;
   const isAlone = flight.events.length === 1;
-  const isOwnFault = isAlone ? countBusy(draft, first).isFailure : hasBeenBusyTooOften(draft, flight);
-  if (isOwnFault) {
+  const busy = countBusy(draft, first);
+  if (isAlone && busy.isFailure) {
+    settleFailed(draft, remembering(draft, flight, first, busy.after), "failed");
+    return;
+  }
+  if (!isAlone && hasBeenBusyTooOften(draft, flight)) {
     settleFailed(draft, flight, "failed");
     return;
   }
@@ -28,12 +33,19 @@ export function settleBusy(draft: Draft, flight: Flight, retryAfterMs: number | 
     const { length: eventCount } = flight.events;
     draft.row = recordResult(draft.row, { atMs: draft.resultAtMs, seq, eventCount, acceptedCount: 0, against: false });
   }
-  if (isAlone) keepAlone(draft, flight, first, untilMs);
+  if (isAlone) keepAlone(draft, flight, first, busy.after, untilMs);
   else if (flight.inLog && !isStrict(draft)) keepBatch(draft, flight);
 }
 
-function keepAlone(draft: Draft, flight: Flight, event: PlannedEvent, untilMs: number): void {
-  keepBusy(draft, flight, event, countBusy(draft, event).after, untilMs);
+/** From now on its Busy answers are failures of its own. */
+function remembering(draft: Draft, flight: Flight, event: PlannedEvent, after: AsideEvent): Flight {
+  if (event.aside !== null) return { ...flight, events: [{ ...event, aside: after }] };
+  draft.row = { ...draft.row, head: after };
+  return flight;
+}
+
+function keepAlone(draft: Draft, flight: Flight, event: PlannedEvent, after: AsideEvent, untilMs: number): void {
+  keepBusy(draft, flight, event, after, untilMs);
   const { isolation } = draft.live;
   if (flight.lane !== "isolation" || isolation === null) return;
   const side = halfOf(isolation, flight);
