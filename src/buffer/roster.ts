@@ -35,10 +35,7 @@ export class Roster {
       const settings = destinationConfig(config, cursor.name);
       return settings === null ? [] : [this.#enlist(new Destination(this.#log, config, settings, cursor, nowMs))];
     });
-    this.#nearlyFull.clear();
-    for (const alert of this.#log.alerts.list()) {
-      if (alert.kind === "backlog-nearly-full" && alert.clearedAtMs === null) this.#nearlyFull.add(alert.destination);
-    }
+    this.#learnNearlyFull();
   }
 
   /** Starts from what is stored, as after a crash; outcomes still to come are nobody's business any more. */
@@ -118,6 +115,15 @@ export class Roster {
     for (const destination of this.#destinations) {
       const memory = snapshot.get(destination.name);
       if (memory !== undefined) destination.restore(memory);
+    }
+    this.#learnNearlyFull();
+  }
+
+  /** Which backlog alerts are raised; one raised in a transaction that was rolled back is not. */
+  #learnNearlyFull(): void {
+    this.#nearlyFull.clear();
+    for (const alert of this.#log.alerts.list()) {
+      if (alert.kind === "backlog-nearly-full" && alert.clearedAtMs === null) this.#nearlyFull.add(alert.destination);
     }
   }
 
