@@ -16,7 +16,7 @@ export interface Life {
 const SETTLE_TIMEOUT_MS = 60_000;
 
 /** Nothing is retained, so that segments go as soon as they are sealed and delivered. Key segments outlive the run. */
-export async function measureLife(bench: Bench, title: string, events: number, perSecondMax: number): Promise<Life> {
+export async function measureLife(bench: Bench, title: string, events: number, perSecondMax: number | null): Promise<Life> {
   return bench.withRuntime(bench.spillway, async (runtime) => {
     const admin = new TenantAdmin(runtime.origin, "t0");
     await admin.configure(
@@ -24,7 +24,8 @@ export async function measureLife(bench: Bench, title: string, events: number, p
     );
     const before = await admin.stats();
     await bench.load.prepare({ count: events, tenants: ["t0"], bodySizeBytes: bench.plan.bodySizeBytes });
-    await bench.load.runPaced(runtime.port, bench.plan.connections, events, perSecondMax);
+    if (perSecondMax === null) await bench.load.run(runtime.port, bench.plan.connections, events);
+    else await bench.load.runPaced(runtime.port, bench.plan.connections, events, perSecondMax);
     await admin.untilStats((stats) => stats.destinations.origin?.delivered === events, SETTLE_TIMEOUT_MS);
     const after = await settled(admin);
     return {
