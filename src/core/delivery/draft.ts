@@ -114,8 +114,9 @@ export function settlePiece(draft: Draft, piece: Piece): void {
   const head = draft.row.head !== null && draft.row.head.seq <= position ? null : draft.row.head;
   draft.row = { ...draft.row, position, settledRanges: ranges, head };
   draft.filtered.push(...piece.passedOver);
-  forget(draft, piece.events);
-  draft.live = { ...draft.live, window: draft.live.window.filter(([, to]) => to > position) };
+  const isInside = (seq: number): boolean => piece.fromSeq <= seq && seq <= piece.toSeq;
+  const live = forgetSeqs(draft.live, isInside);
+  draft.live = { ...live, window: live.window.filter(([, to]) => to > position) };
 }
 
 /** The stretch goes back to the fresh events, to be taken again in other batches. */
@@ -132,14 +133,14 @@ export function rememberFailure(draft: Draft, events: readonly PlannedEvent[]): 
   draft.live = { ...draft.live, firstFailures };
 }
 
+/** These events are settled or set aside: what memory holds of them goes. */
 export function forget(draft: Draft, events: readonly PlannedEvent[]): void {
-  const { firstFailures, charges } = draft.live;
-  if (firstFailures.size === 0 && charges.size === 0) return;
-  const failuresLeft = new Map(firstFailures);
-  const chargesLeft = new Map(charges);
-  for (const { seq } of events) {
-    failuresLeft.delete(seq);
-    chargesLeft.delete(seq);
-  }
-  draft.live = { ...draft.live, firstFailures: failuresLeft, charges: chargesLeft };
+  const seqs = new Set(events.map((event) => event.seq));
+  draft.live = forgetSeqs(draft.live, (seq) => seqs.has(seq));
+}
+
+export function forgetSeqs(live: Live, isGone: (seq: number) => boolean): Live {
+  if (live.firstFailures.size === 0 && live.charges.size === 0) return live;
+  const kept = (known: ReadonlyMap<number, number>) => new Map([...known].filter(([seq]) => !isGone(seq)));
+  return { ...live, firstFailures: kept(live.firstFailures), charges: kept(live.charges) };
 }

@@ -1,5 +1,13 @@
 import { restOf } from "./crashed.ts";
-import { type Draft, finishDraft, type SettleFacts, type Settlement, settlePiece, startDraft } from "./draft.ts";
+import {
+  type Draft,
+  finishDraft,
+  forgetSeqs,
+  type SettleFacts,
+  type Settlement,
+  settlePiece,
+  startDraft,
+} from "./draft.ts";
 import { answerHalf, before, endIsolation, halfOf, startIsolation } from "./isolation.ts";
 import { freshWindow, type Live, rangeOf } from "./live.ts";
 import { isSettled, type Range, settleRange } from "./ranges.ts";
@@ -101,7 +109,10 @@ export function giveUp(row: DeliveryRow, live: Live, throughSeq: number, facts: 
   const { position, ranges } = settled;
   return {
     row: { ...draft.row, position, settledRanges: ranges, inFlight, head },
-    live: { ...draft.live, window: draft.live.window.filter(([, to]) => to > position) },
+    live: {
+      ...forgetSeqs(draft.live, (seq) => seq <= position),
+      window: draft.live.window.filter(([, to]) => to > position),
+    },
   };
 }
 
@@ -112,9 +123,7 @@ export function giveUp(row: DeliveryRow, live: Live, throughSeq: number, facts: 
 export function remove(row: DeliveryRow, live: Live, seq: number): Changed & { readonly isSettled: boolean } {
   const isInFlight = live.flights.some((flight) => flight.events.some((event) => event.seq === seq));
   if (isInFlight) return { row, live: { ...live, removed: new Set([...live.removed, seq]) }, isSettled: true };
-  const firstFailures = new Map(live.firstFailures);
-  firstFailures.delete(seq);
-  const left = { ...live, firstFailures };
+  const left = forgetSeqs(live, (other) => other === seq);
   if (isSettled(row.position, row.settledRanges, seq)) return { row, live: left, isSettled: true };
   const isNext = freshWindow(row, live).fromSeq === seq && seq === row.position + 1;
   if (!isNext) return { row, live: left, isSettled: false };

@@ -15,8 +15,8 @@ export function settleAccepted(draft: Draft, flight: Flight, named: readonly Pla
   }
   const accepted = flight.events.filter((event) => !named.includes(event));
   deliver(draft, flight, accepted);
-  if (flight.inLog) settlePiece(draft, { ...flight, events: accepted });
   judgeNamed(draft, flight, named, accepted.length);
+  if (flight.inLog) settlePiece(draft, flight);
   noteAccepted(draft, flight, accepted.length);
   recordAccepted(draft, flight, accepted.length);
   advance(draft, flight);

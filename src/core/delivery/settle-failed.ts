@@ -129,7 +129,7 @@ function judgeAllNamed(draft: Draft, flight: Flight): void {
     return;
   }
   judgeNamed(draft, flight, flight.events, 0);
-  if (flight.inLog) settlePiece(draft, { ...flight, events: [] });
+  if (flight.inLog) settlePiece(draft, flight);
 }
 
 /**
@@ -148,7 +148,7 @@ function chargeAll(draft: Draft, flight: Flight, failure: Failure): boolean {
     const single = { fromSeq: event.seq, toSeq: event.seq, events: [event], passedOver: [] };
     bury(draft, single, event, historyOf(draft, event), failure === "failed" ? "exhausted" : "refused");
   }
-  if (flight.inLog && left.length === 0) settlePiece(draft, { ...flight, events: [] });
+  if (flight.inLog && left.length === 0) settlePiece(draft, flight);
   else if (flight.inLog) returnPiece(draft, { ...flight, events: left });
   const side = halfOf(draft.live.isolation, flight);
   if (side !== null) answerHalf(draft, side, failure === "failed" ? "failed" : "refused", true);
