@@ -8,6 +8,7 @@ import type { Encoding } from "./scheme.ts";
 const HEX = "0123456789abcdef";
 const BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const NOT_A_DIGIT = 255;
+const PADDING = "=".charCodeAt(0);
 
 const hexValues = table(HEX);
 for (const letter of "ABCDEF") hexValues[letter.charCodeAt(0)] = HEX.indexOf(letter.toLowerCase());
@@ -41,49 +42,76 @@ export function bytesFrom(encoding: Encoding, text: string): Uint8Array<ArrayBuf
 
 /** Hex in either case, an even number of digits, at least two. */
 export function bytesFromHex(text: string): Uint8Array<ArrayBuffer> | null {
-  const length = text.length;
-  if (length === 0 || length % 2 !== 0) return null;
-  const bytes = new Uint8Array(length / 2);
-  for (let i = 0; i < length; i += 2) {
-    const high = digit(hexValues, text, i);
-    const low = digit(hexValues, text, i + 1);
-    if (high === NOT_A_DIGIT || low === NOT_A_DIGIT) return null;
-    bytes[i / 2] = (high << 4) | low;
-  }
-  return bytes;
+  if (text.length === 0 || text.length % 2 !== 0) return null;
+  const bytes = new Uint8Array(text.length / 2);
+  return decodeInto("hex", text, 0, text.length, bytes) ? bytes : null;
 }
 
 /** Base64 with its padding, and no stray bits in the last digit: every byte string has exactly one spelling. */
 export function bytesFromBase64(text: string): Uint8Array<ArrayBuffer> | null {
   if (text.length === 0 || text.length % 4 !== 0) return null;
   const padding = text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0;
-  return decode(base64Values, text, text.length - padding);
+  const bytes = new Uint8Array((text.length / 4) * 3 - padding);
+  return decodeInto("base64", text, 0, text.length, bytes) ? bytes : null;
 }
 
 /** Base64url; the padding may be left out, as most senders do. */
 export function bytesFromBase64Url(text: string): Uint8Array<ArrayBuffer> | null {
   const padding = text.length % 4 !== 0 ? 0 : text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0;
-  return decode(base64UrlValues, text, text.length - padding);
+  const digitCount = text.length - padding;
+  if (digitCount === 0 || digitCount % 4 === 1) return null;
+  const bytes = new Uint8Array((digitCount * 6) >> 3);
+  return decodeDigits(base64UrlValues, text, 0, digitCount, bytes) ? bytes : null;
 }
 
-function decode(values: Uint8Array, text: string, digitCount: number): Uint8Array<ArrayBuffer> | null {
-  const rest = digitCount % 4;
-  if (digitCount === 0 || rest === 1) return null;
-  const bytes = new Uint8Array((digitCount * 6) >> 3);
+/**
+ * Decodes a part of a text into bytes that are there already; false where it is not of the form, or does not fill them
+ * exactly. What the bytes hold is then undefined.
+ */
+export function decodeInto(
+  encoding: "hex" | "base64",
+  text: string,
+  start: number,
+  end: number,
+  target: Uint8Array,
+): boolean {
+  if (encoding === "hex") {
+    if (end - start !== target.length * 2) return false;
+    for (let i = 0; i < target.length; i++) {
+      const high = digit(hexValues, text, start + 2 * i);
+      const low = digit(hexValues, text, start + 2 * i + 1);
+      if (high === NOT_A_DIGIT || low === NOT_A_DIGIT) return false;
+      target[i] = (high << 4) | low;
+    }
+    return true;
+  }
+  const padding = (3 - (target.length % 3)) % 3;
+  if (end - start !== ((target.length + padding) / 3) * 4) return false;
+  for (let i = 1; i <= padding; i++) if (text.charCodeAt(end - i) !== PADDING) return false;
+  return decodeDigits(base64Values, text, start, end - start - padding, target);
+}
+
+function decodeDigits(
+  values: Uint8Array,
+  text: string,
+  start: number,
+  digitCount: number,
+  target: Uint8Array,
+): boolean {
   let held = 0;
   let heldBits = 0;
   let filled = 0;
-  for (let i = 0; i < digitCount; i++) {
+  for (let i = start; i < start + digitCount; i++) {
     const value = digit(values, text, i);
-    if (value === NOT_A_DIGIT) return null;
+    if (value === NOT_A_DIGIT) return false;
     held = ((held << 6) | value) & 0xffff;
     heldBits += 6;
     if (heldBits >= 8) {
       heldBits -= 8;
-      bytes[filled++] = held >> heldBits;
+      target[filled++] = held >> heldBits;
     }
   }
-  return (held & ((1 << heldBits) - 1)) === 0 ? bytes : null;
+  return (held & ((1 << heldBits) - 1)) === 0;
 }
 
 export function hexFromBytes(bytes: Uint8Array): string {

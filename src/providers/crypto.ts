@@ -2,12 +2,14 @@
  * The one place of this folder that calls WebCrypto. Keys are imported once and kept, bounded, by what they are made
  * of; nothing here is ever logged. The only comparisons are `subtle.verify` and `equalDigests` [I8].
  */
-import type { Hash, PublicKeyAlgorithm } from "./scheme.ts";
+import type { Hash, KeyForm, PublicKeyAlgorithm } from "./scheme.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
 const CACHED_KEYS_MAX = 2_000;
-const keys = new Map<string, CryptoKey>();
+const publicKeys = new Map<string, CryptoKey>();
+/** By hash and key form, then by the secret: a look-up costs no joining of texts. */
+const hmacKeysBy = new Map<Hash, Map<KeyForm, Map<string, CryptoKey>>>();
 
 export function digestSizeBytes(hash: Hash): number {
   switch (hash) {
@@ -22,15 +24,28 @@ export function digestSizeBytes(hash: Hash): number {
   }
 }
 
-/** A key imported before under this name. `undefined` is the usual answer only once per secret and isolate. */
-export function cachedKey(cacheName: string): CryptoKey | undefined {
-  return keys.get(cacheName);
+/** The keys for HMAC that were imported before, by secret. */
+export function hmacKeys(hash: Hash, form: KeyForm): ReadonlyMap<string, CryptoKey> {
+  return hmacKeysBy.get(hash)?.get(form) ?? keyMap(hash, form);
+}
+
+function keyMap(hash: Hash, form: KeyForm): Map<string, CryptoKey> {
+  const byForm = hmacKeysBy.get(hash) ?? new Map<KeyForm, Map<string, CryptoKey>>();
+  hmacKeysBy.set(hash, byForm);
+  const bySecret = byForm.get(form) ?? new Map<string, CryptoKey>();
+  byForm.set(form, bySecret);
+  return bySecret;
 }
 
 /** Imports a key for HMAC and keeps it. The bytes must not be empty: WebCrypto refuses an empty key. */
-export async function importHmacKey(cacheName: string, hash: Hash, bytes: Bytes): Promise<CryptoKey> {
+export async function importHmacKey(hash: Hash, form: KeyForm, secret: string, bytes: Bytes): Promise<CryptoKey> {
   const key = await crypto.subtle.importKey("raw", bytes, { name: "HMAC", hash }, false, ["sign", "verify"]);
-  return keep(cacheName, key);
+  return keep(keyMap(hash, form), secret, key);
+}
+
+/** A public key imported before under this name. */
+export function cachedPublicKey(cacheName: string): CryptoKey | undefined {
+  return publicKeys.get(cacheName);
 }
 
 /** Whether the signature is the HMAC of the message; a wrong length is simply wrong. */
@@ -71,7 +86,7 @@ export async function importPublicKey(
     layout.kind === "jwk"
       ? await crypto.subtle.importKey("jwk", publicPart(layout.jwk), parameters, false, ["verify"])
       : await crypto.subtle.importKey(layout.kind, layout.bytes, parameters, false, ["verify"]);
-  return keep(cacheName, key);
+  return keep(publicKeys, cacheName, key);
 }
 
 /** Whether the signature is genuine. ECDSA signatures are r ‖ s, 64 bytes. */
@@ -123,11 +138,11 @@ function publicPart(jwk: JsonWebKey): JsonWebKey {
   return JSON.parse(JSON.stringify({ kty, crv, x, y, n, e })) as JsonWebKey;
 }
 
-function keep(cacheName: string, key: CryptoKey): CryptoKey {
+function keep(keys: Map<string, CryptoKey>, name: string, key: CryptoKey): CryptoKey {
   if (keys.size >= CACHED_KEYS_MAX) {
     const oldest = keys.keys().next();
     if (!oldest.done) keys.delete(oldest.value);
   }
-  keys.set(cacheName, key);
+  keys.set(name, key);
   return key;
 }

@@ -26,46 +26,61 @@ export function readSignatures(
   sizeBytes: number | null,
   item?: readonly string[],
 ): Signatures | Rejected {
-  const texts = signatureTexts(form, parts, item);
-  if (texts.length === 0) return rejected("missing-signature");
-  const candidates: Uint8Array<ArrayBuffer>[] = [];
-  let fields: Map<string, string> | null = null;
-  let lengthSeen: number | null = null;
-  const wantedKey = form.keyIs === undefined ? null : parts.text(form.keyIs);
-
-  const take = (text: string): void => {
-    if (candidates.length >= SIGNATURES_MAX) return;
-    const bytes = decodeSignature(form, text);
-    if (bytes === null) return;
-    if (sizeBytes !== null && bytes.length !== sizeBytes) lengthSeen = bytes.length;
-    else candidates.push(bytes);
-  };
-
-  for (const text of texts) {
-    if (text.length > TEXT_LENGTH_MAX) continue;
-    if (form.list === undefined) {
-      take(text.trim());
-      continue;
-    }
-    const { separator, equals, key } = form.list;
-    for (const entry of entriesOf(text, separator)) {
-      const at = entry.indexOf(equals);
-      if (at < 0) continue;
-      const name = entry.slice(0, at).trim();
-      const value = entry.slice(at + equals.length).trim();
-      if (key === "*" ? wantedKey === null || wantedKey === name : key === name) take(value);
-      else {
-        fields ??= new Map();
-        // A field with two values is ambiguous: it counts as unreadable rather than as either of them.
-        const before = fields.get(name);
-        fields.set(name, before === undefined || before === value ? value : "");
-      }
-    }
+  const { from, list } = form;
+  const reading: Reading = { form, sizeBytes, candidates: [], fields: null, lengthSeen: null };
+  if (typeof from === "string" && !from.startsWith("headers:")) {
+    const text = parts.text(from, undefined, item);
+    if (text === null || text === "") return rejected("missing-signature");
+    readText(reading, text, list, parts);
+  } else {
+    const texts = signatureTexts(from, parts, item);
+    if (texts.length === 0) return rejected("missing-signature");
+    for (const text of texts) readText(reading, text, list, parts);
   }
-  if (candidates.length === 0) {
-    return rejected("malformed-signature", malformedEvidence(form, lengthSeen, sizeBytes, fields));
-  }
+  const { candidates, fields } = reading;
+  if (candidates.length === 0) return rejected("malformed-signature", malformedEvidence(reading));
   return { kind: "found", candidates, fields: fields ?? NO_FIELDS };
+}
+
+interface Reading {
+  readonly form: SignatureForm;
+  readonly sizeBytes: number | null;
+  readonly candidates: Uint8Array<ArrayBuffer>[];
+  fields: Map<string, string> | null;
+  lengthSeen: number | null;
+}
+
+function readText(reading: Reading, text: string, list: SignatureForm["list"], parts: RequestParts): void {
+  if (text.length > TEXT_LENGTH_MAX) return;
+  if (list === undefined) {
+    take(reading, text.trim());
+    return;
+  }
+  const { keyIs } = reading.form;
+  const wantedKey = keyIs === undefined ? null : parts.text(keyIs);
+  const { equals, key } = list;
+  for (const entry of entriesOf(text, list.separator)) {
+    const at = entry.indexOf(equals);
+    if (at < 0) continue;
+    const name = entry.slice(0, at).trim();
+    const value = entry.slice(at + equals.length).trim();
+    if (key === "*" ? wantedKey === null || wantedKey === name : key === name) take(reading, value);
+    else {
+      reading.fields ??= new Map();
+      // A field with two values is ambiguous: it counts as unreadable rather than as either of them.
+      const before = reading.fields.get(name);
+      reading.fields.set(name, before === undefined || before === value ? value : "");
+    }
+  }
+}
+
+function take(reading: Reading, text: string): void {
+  const { candidates, sizeBytes } = reading;
+  if (candidates.length >= SIGNATURES_MAX) return;
+  const bytes = decodeSignature(reading.form, text);
+  if (bytes === null) return;
+  if (sizeBytes !== null && bytes.length !== sizeBytes) reading.lengthSeen = bytes.length;
+  else candidates.push(bytes);
 }
 
 function entriesOf(text: string, separators: string): string[] {
@@ -75,13 +90,8 @@ function entriesOf(text: string, separators: string): string[] {
   return uniform.split(separators.charAt(0));
 }
 
-function signatureTexts(form: SignatureForm, parts: RequestParts, item?: readonly string[]): string[] {
-  const { from } = form;
-  if (typeof from === "string") {
-    if (from.startsWith("headers:")) return numberedHeaders(from.slice("headers:".length, -1), parts.arrival.headers);
-    const text = parts.text(from, undefined, item);
-    return text === null || text === "" ? [] : [text];
-  }
+function signatureTexts(from: SignatureForm["from"], parts: RequestParts, item?: readonly string[]): string[] {
+  if (typeof from === "string") return numberedHeaders(from.slice("headers:".length, -1), parts.arrival.headers);
   const texts: string[] = [];
   for (const ref of from) {
     const text = parts.text(ref, undefined, item);
@@ -107,12 +117,7 @@ function decodeSignature(form: SignatureForm, text: string): Uint8Array<ArrayBuf
   return bytesFrom(form.encoding, digits);
 }
 
-function malformedEvidence(
-  form: SignatureForm,
-  lengthSeen: number | null,
-  sizeBytes: number | null,
-  fields: Fields | null,
-): string {
+function malformedEvidence({ form, lengthSeen, sizeBytes, fields }: Reading): string {
   if (lengthSeen !== null) return `the signature has ${lengthSeen} bytes instead of ${sizeBytes}`;
   if (form.list !== undefined && form.list.key !== "*") {
     const others = fields === null ? "" : ` (found: ${[...fields.keys()].slice(0, 4).join(", ").slice(0, 60)})`;

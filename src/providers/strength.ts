@@ -1,4 +1,4 @@
-import { schemeStrength } from "./families/templated.ts";
+import { planOf } from "./families/plan.ts";
 import type { Scheme } from "./scheme.ts";
 import type { Strength } from "./verdict.ts";
 
@@ -8,7 +8,7 @@ export function strengthOf(scheme: Scheme): Strength {
     case "hmac":
     case "digest":
     case "public-key":
-      return schemeStrength(scheme);
+      return planOf(scheme).genuine.strength;
     case "token":
     case "token-list":
       return "token";

@@ -1,5 +1,5 @@
 import { unreachable } from "../core/assert.ts";
-import { crc32, utf8 } from "./bytes.ts";
+import { crc32, hexFromBytes, utf8 } from "./bytes.ts";
 import { type ParsedRef, parseRef, pointerTokens } from "./refs.ts";
 import type { Fields, RequestParts } from "./request-parts.ts";
 import type { Signed } from "./scheme.ts";
@@ -27,9 +27,12 @@ const PLAIN_PARTS = [
 ] as const;
 type PlainPart = (typeof PLAIN_PARTS)[number];
 
-/** A template, taken apart once. */
+type TextPart = Exclude<Part, { kind: "body" }>;
+
+/** A template, taken apart once: what stands before the body, and what after it. */
 export interface Template {
-  readonly parts: readonly Part[];
+  readonly before: readonly TextPart[];
+  readonly after: readonly TextPart[];
   /** The template is the body and nothing else: what is signed needs no copy. */
   readonly isBody: boolean;
   readonly uses: ReadonlySet<string>;
@@ -43,13 +46,15 @@ export interface Filling {
   readonly timeText: string;
   readonly url: string;
   readonly secret: string;
-  readonly bodySha256Hex: string;
-  readonly item?: readonly string[];
+  readonly bodySha256: Uint8Array | null;
+  readonly item: readonly string[] | undefined;
 }
 
-/** Takes a template apart; an unknown part is told by its name. */
+/** Takes a template apart; an unknown part, or a second body, is told by its name. */
 export function parseTemplate(signed: Signed): Template | { readonly unknownPart: string } {
-  const parts: Part[] = [];
+  const before: TextPart[] = [];
+  const after: TextPart[] = [];
+  let parts = before;
   const uses = new Set<string>();
   const pieces = signed.split(/\{([^{}]*)\}/);
   for (let i = 0; i < pieces.length; i++) {
@@ -60,11 +65,12 @@ export function parseTemplate(signed: Signed): Template | { readonly unknownPart
       continue;
     }
     const part = parsePart(piece);
-    if (part === null) return { unknownPart: piece };
-    parts.push(part);
+    if (part === null || (part.kind === "body" && parts === after)) return { unknownPart: piece };
+    if (part.kind === "body") parts = after;
+    else parts.push(part);
     uses.add(part.kind === "ref" ? `${part.ref.kind}:${part.ref.name}` : part.kind);
   }
-  return { parts, uses, isBody: parts.length === 1 && parts[0]?.kind === "body" };
+  return { before, after, uses, isBody: parts === after && before.length + after.length === 0 };
 }
 
 function parsePart(name: string): Part | null {
@@ -92,38 +98,54 @@ function parsePart(name: string): Part | null {
 /** The bytes that were signed, or why they cannot be put together. */
 export function fillTemplate(template: Template, filling: Filling): Uint8Array<ArrayBuffer> | Rejected {
   if (template.isBody) return filling.body;
-  const chunks: Uint8Array<ArrayBuffer>[] = [];
-  let sizeBytes = 0;
+  const before = textOfParts(template.before, filling);
+  if (typeof before !== "string") return before;
+  if (!template.uses.has("body")) return utf8(before);
+  const after = textOfParts(template.after, filling);
+  if (typeof after !== "string") return after;
+  return join(before, filling.body, after);
+}
+
+function textOfParts(parts: readonly TextPart[], filling: Filling): string | Rejected {
   let text = "";
-  const flush = (): void => {
-    if (text === "") return;
-    const bytes = utf8(text);
-    chunks.push(bytes);
-    sizeBytes += bytes.length;
-    text = "";
-  };
-  for (const part of template.parts) {
-    if (part.kind === "body") {
-      flush();
-      chunks.push(filling.body);
-      sizeBytes += filling.body.length;
-      continue;
-    }
-    const value = textOfPart(part, filling);
+  for (const part of parts) {
+    const value =
+      part.kind === "text" ? part.text : part.kind === "time" ? filling.timeText : textOfPart(part, filling);
     if (typeof value !== "string") return value;
     text += value;
   }
-  flush();
-  const message = new Uint8Array(sizeBytes);
-  let at = 0;
-  for (const chunk of chunks) {
-    message.set(chunk, at);
-    at += chunk.length;
+  return text;
+}
+
+/** Most texts around a body are a short ASCII prefix, which is written byte by byte without an encoder. */
+function join(before: string, body: Uint8Array, after: string): Uint8Array<ArrayBuffer> {
+  const message = new Uint8Array(before.length + body.length + after.length);
+  let isAscii = true;
+  for (let i = 0; i < before.length; i++) {
+    const code = before.charCodeAt(i);
+    isAscii &&= code < 0x80;
+    message[i] = code;
   }
+  const afterStart = before.length + body.length;
+  for (let i = 0; i < after.length; i++) {
+    const code = after.charCodeAt(i);
+    isAscii &&= code < 0x80;
+    message[afterStart + i] = code;
+  }
+  if (!isAscii) return joinEncoded(utf8(before), body, utf8(after));
+  message.set(body, before.length);
   return message;
 }
 
-function textOfPart(part: Exclude<Part, { kind: "body" }>, filling: Filling): string | Rejected {
+function joinEncoded(before: Uint8Array, body: Uint8Array, after: Uint8Array): Uint8Array<ArrayBuffer> {
+  const message = new Uint8Array(before.length + body.length + after.length);
+  message.set(before);
+  message.set(body, before.length);
+  message.set(after, before.length + body.length);
+  return message;
+}
+
+function textOfPart(part: TextPart, filling: Filling): string | Rejected {
   switch (part.kind) {
     case "text":
       return part.text;
@@ -140,7 +162,7 @@ function textOfPart(part: Exclude<Part, { kind: "body" }>, filling: Filling): st
     case "secret":
       return filling.secret;
     case "body-sha256":
-      return filling.bodySha256Hex;
+      return filling.bodySha256 === null ? "" : hexFromBytes(filling.bodySha256);
     case "body-crc32":
       return String(crc32(filling.body));
     case "form-sorted":

@@ -16,10 +16,12 @@ export type { RejectionReason, Strength, Verdict } from "./verdict.ts";
  * Whether a request comes from the source's provider, and unaltered. Every kind of bad input is a rejection; never
  * throws for what a sender wrote. `unusable` is our own fault and must be answered 503 [I7].
  */
-export async function verify(row: ProviderRow, source: VerifySource, arrival: Arrival): Promise<Verdict> {
+export function verify(row: ProviderRow, source: VerifySource, arrival: Arrival): Promise<Verdict> {
   const { scheme } = row;
   if (source.secrets.length === 0 && secretIsNeeded(row)) {
-    return secretIsHandedOver(row) ? rejected("awaiting-secret") : unusable("the source has no live secret");
+    return Promise.resolve(
+      secretIsHandedOver(row) ? rejected("awaiting-secret") : unusable("the source has no live secret"),
+    );
   }
   switch (scheme.kind) {
     case "hmac":

@@ -1,40 +1,49 @@
 import type { Arrival, VerifySource } from "../arrival.ts";
-import { cachedKey, digest, digestSizeBytes, equalDigests, hmac, importHmacKey, verifyHmac } from "../crypto.ts";
+import { digest, digestSizeBytes, equalDigests, hmac, hmacKeys, importHmacKey, verifyHmac } from "../crypto.ts";
 import { keyBytes } from "../key-bytes.ts";
 import { pointerTokens } from "../refs.ts";
 import { RequestParts } from "../request-parts.ts";
 import type { Hash, HmacScheme, KeyForm } from "../scheme.ts";
 import { rejected, unusable, type Verdict } from "../verdict.ts";
-import { prepare } from "./templated.ts";
+import { verifyQuickly } from "./hmac-quick.ts";
+import { conclude, type Item, messagesOf, needsReadyBody, prepare, type ReadyBody, readyBody } from "./templated.ts";
 
 const ITEMS_MAX = 1_000;
 
 /** Verifies an HMAC over a template, or over every item of the body. */
 export function verifyHmacScheme(scheme: HmacScheme, source: VerifySource, arrival: Arrival): Promise<Verdict> {
-  return scheme.items === undefined
-    ? verifyOne(scheme, source, arrival)
-    : verifyItems(scheme, source, arrival, scheme.items);
+  if (scheme.items !== undefined) return verifyItems(scheme, source, arrival, scheme.items);
+  if (needsReadyBody(scheme)) return verifyReady(scheme, source, arrival);
+  return verifyQuickly(scheme, source, arrival) ?? verifyOne(scheme, source, { arrival, bodySha256: null });
 }
 
-async function verifyOne(
-  scheme: HmacScheme,
-  source: VerifySource,
-  arrival: Arrival,
-  shared?: { readonly parts: RequestParts; readonly item: readonly string[] },
-): Promise<Verdict> {
-  const prepared = await prepare(scheme, source, arrival, digestSizeBytes(scheme.hash), shared);
+async function verifyReady(scheme: HmacScheme, source: VerifySource, arrival: Arrival): Promise<Verdict> {
+  const ready = await readyBody(scheme, arrival);
+  return "kind" in ready ? ready : verifyOne(scheme, source, ready);
+}
+
+async function verifyOne(scheme: HmacScheme, source: VerifySource, body: ReadyBody, item?: Item): Promise<Verdict> {
+  const prepared = prepare(scheme, source, body, digestSizeBytes(scheme.hash), item);
   if (prepared.kind === "rejected") return prepared;
-  const messages = prepared.messages("");
+  const messages = messagesOf(prepared, source, "");
   if ("kind" in messages) return messages;
+  const { candidates } = prepared;
+  const keys = hmacKeys(scheme.hash, scheme.key);
   let fault: string | null = null;
   for (const secret of source.secrets) {
-    const key = cachedKey(keyName(scheme.hash, scheme.key, secret)) ?? (await hmacKey(scheme.hash, scheme.key, secret));
+    const key = keys.get(secret) ?? (await hmacKey(scheme.hash, scheme.key, secret));
     if (typeof key === "string") {
       fault = key;
       continue;
     }
     for (const message of messages) {
-      if (await isAmong(key, prepared.candidates, message)) return prepared.conclude();
+      // One signature is left to WebCrypto; of several the HMAC is computed once and compared with each [I9].
+      const [only] = candidates;
+      const found =
+        only !== undefined && candidates.length === 1
+          ? await verifyHmac(key, only, message)
+          : isAmong(await hmac(key, message), candidates);
+      if (found) return conclude(prepared, source);
     }
   }
   // A genuine request may be among those refused here: the fault is ours, and the sender must try again [I7].
@@ -57,8 +66,8 @@ async function verifyItems(
   const objectTokens = pointerTokens(items.object) ?? [];
   let verdict: Verdict = rejected("missing-signature");
   for (let index = 0; index < list.length; index++) {
-    const item = [...listTokens, String(index), ...objectTokens];
-    verdict = await verifyOne(scheme, source, arrival, { parts, item });
+    const tokens = [...listTokens, String(index), ...objectTokens];
+    verdict = await verifyOne(scheme, source, { arrival, bodySha256: null }, { parts, tokens });
     if (verdict.kind !== "genuine") {
       return verdict.kind === "rejected" ? rejected(verdict.reason, `item ${index} of ${list.length}`) : verdict;
     }
@@ -66,31 +75,18 @@ async function verifyItems(
   return verdict;
 }
 
-/** One signature is left to WebCrypto; of several the HMAC is computed once and compared with each [I9]. */
-async function isAmong(
-  key: CryptoKey,
-  candidates: readonly Uint8Array<ArrayBuffer>[],
-  message: Uint8Array<ArrayBuffer>,
-): Promise<boolean> {
-  const [first] = candidates;
-  if (first !== undefined && candidates.length === 1) return verifyHmac(key, first, message);
-  const expected = await hmac(key, message);
+function isAmong(expected: Uint8Array, candidates: readonly Uint8Array[]): boolean {
   let found = false;
   for (const candidate of candidates) found = equalDigests(expected, candidate) || found;
   return found;
 }
 
-function keyName(hash: Hash, form: KeyForm, secret: string): string {
-  return `${hash} ${form} ${secret}`;
-}
-
 /** The key for a secret, or what is wrong with the secret. */
 export async function hmacKey(hash: Hash, form: KeyForm, secret: string): Promise<CryptoKey | string> {
-  const name = keyName(hash, form, secret);
-  const known = cachedKey(name);
+  const known = hmacKeys(hash, form).get(secret);
   if (known !== undefined) return known;
   const bytes = keyBytes(form, secret);
   if (!bytes.ok) return bytes.detail ?? bytes.reason;
   const material = form === "sha1" ? await digest("SHA-1", bytes.value) : bytes.value;
-  return importHmacKey(name, hash, material);
+  return importHmacKey(hash, form, secret, material);
 }

@@ -1,12 +1,12 @@
 import type { Arrival, VerifySource } from "../arrival.ts";
-import { cachedKey, importPublicKey, verifyPublic } from "../crypto.ts";
+import { cachedPublicKey, importPublicKey, verifyPublic } from "../crypto.ts";
 import { rawP256Signature } from "../der.ts";
 import { publicKeyLayout } from "../public-keys.ts";
 import { remoteCertificate } from "../remote-keys.ts";
 import type { RequestParts } from "../request-parts.ts";
 import type { PublicKeyAlgorithm, PublicKeyScheme } from "../scheme.ts";
 import { type Rejected, rejected, type Unusable, unusable, type Verdict } from "../verdict.ts";
-import { prepare } from "./templated.ts";
+import { conclude, messagesOf, needsReadyBody, prepare, readyBody } from "./templated.ts";
 
 const ED25519_SIGNATURE_BYTES = 64;
 
@@ -17,13 +17,15 @@ export async function verifyPublicKeyScheme(
   arrival: Arrival,
 ): Promise<Verdict> {
   const size = scheme.algorithm === "ed25519" ? ED25519_SIGNATURE_BYTES : null;
-  const prepared = await prepare(scheme, source, arrival, size);
+  const ready = needsReadyBody(scheme) ? await readyBody(scheme, arrival) : { arrival, bodySha256: null };
+  if ("kind" in ready) return ready;
+  const prepared = prepare(scheme, source, ready, size);
   if (prepared.kind === "rejected") return prepared;
   const algorithm = algorithmOf(scheme, prepared.parts);
   if (typeof algorithm !== "string") return algorithm;
   const keys = await configuredKeys(scheme, source, prepared.parts);
   if ("kind" in keys) return keys;
-  const messages = prepared.messages("");
+  const messages = messagesOf(prepared, source, "");
   if ("kind" in messages) return messages;
 
   let fault: string | null = null;
@@ -37,7 +39,7 @@ export async function verifyPublicKeyScheme(
       const signature = algorithm.startsWith("ecdsa") ? rawP256Signature(candidate) : candidate;
       if (signature === null) return rejected("malformed-signature", "not the DER of an ECDSA signature");
       for (const message of messages) {
-        if (await verifyPublic(algorithm, key, signature, message)) return prepared.conclude();
+        if (await verifyPublic(algorithm, key, signature, message)) return conclude(prepared, source);
       }
     }
   }
@@ -82,7 +84,7 @@ export async function publicKey(
   text: string,
 ): Promise<CryptoKey | string> {
   const name = `${algorithm} ${form} ${text}`;
-  const known = cachedKey(name);
+  const known = cachedPublicKey(name);
   if (known !== undefined) return known;
   const layout = publicKeyLayout(form, text);
   if (!layout.ok) return layout.detail ?? layout.reason;

@@ -1,150 +1,144 @@
 import { type Arrival, param, type VerifySource } from "../arrival.ts";
-import { bytesFromHex, hexFromBytes, textFromUtf8, utf8 } from "../bytes.ts";
+import { bytesFromHex, textFromUtf8, utf8 } from "../bytes.ts";
 import { uncompressed } from "../content-coding.ts";
 import { digest, equalDigests } from "../crypto.ts";
 import { PARSED_BODY_BYTES_MAX } from "../json-body.ts";
-import { RequestParts } from "../request-parts.ts";
-import type { DigestScheme, HmacScheme, PublicKeyScheme, Signed } from "../scheme.ts";
+import { type Fields, RequestParts } from "../request-parts.ts";
 import { readSignatures } from "../signatures.ts";
 import { signedUrls } from "../signed-url.ts";
-import { fillTemplate, parseTemplate, type Template } from "../template.ts";
+import { fillTemplate, type Template } from "../template.ts";
 import { checkAge, parseTime } from "../timestamps.ts";
-import { type Rejected, rejected, type Strength, type Verdict } from "../verdict.ts";
-
-type TemplatedScheme = HmacScheme | DigestScheme | PublicKeyScheme;
+import { type Rejected, rejected, type Verdict } from "../verdict.ts";
+import { type Plan, planOf, type TemplatedScheme } from "./plan.ts";
 
 /** What the families that sign a template share: a request taken apart, up to the comparison itself. */
 export interface Prepared {
   readonly kind: "prepared";
+  readonly scheme: TemplatedScheme;
+  readonly plan: Plan;
   readonly candidates: readonly Uint8Array<ArrayBuffer>[];
   readonly parts: RequestParts;
-  /** The texts that may have been signed; more than one only where URL or escaping is in doubt. */
-  messages(secret: string): readonly Uint8Array<ArrayBuffer>[] | Rejected;
-  /** The verdict on a request whose signature is good: genuine, unless it is too old or too new [I10]. */
-  conclude(): Verdict;
+  readonly fields: Fields;
+  readonly timeText: string;
+  readonly timeMs: number | null;
+  readonly bodySha256: Uint8Array | null;
+  readonly item: readonly string[] | undefined;
 }
 
-interface Plan {
-  readonly template: Template;
-  readonly withBodyHash: Template | null;
-  readonly usesUrl: boolean;
-  readonly usesBodySha256: boolean;
-  readonly genuine: Verdict;
+/** One of several items of a body that are signed one by one. */
+export interface Item {
+  readonly parts: RequestParts;
+  readonly tokens: readonly string[];
 }
 
-const plans = new WeakMap<TemplatedScheme, Plan>();
-
-function planOf(scheme: TemplatedScheme): Plan {
-  const known = plans.get(scheme);
-  if (known !== undefined) return known;
-  const template = compile(scheme.signed);
-  const withBodyHash = scheme.signedWithBodyHash === undefined ? null : compile(scheme.signedWithBodyHash.signed);
-  const uses = (name: string): boolean => template.uses.has(name) || withBodyHash?.uses.has(name) === true;
-  const plan: Plan = {
-    template,
-    withBodyHash,
-    usesUrl: uses("url") || uses("url-decoded") || uses("path"),
-    usesBodySha256: uses("body-sha256"),
-    genuine: { kind: "genuine", strength: templateStrength(scheme, template) },
-  };
-  plans.set(scheme, plan);
-  return plan;
+/** The body as a scheme needs it, where that takes more than the bytes as they came. */
+export interface ReadyBody {
+  readonly arrival: Arrival;
+  readonly bodySha256: Uint8Array | null;
 }
 
-function compile(signed: Signed): Template {
-  const template = parseTemplate(signed);
-  if ("unknownPart" in template) throw new Error(`unknown part in a template: ${template.unknownPart}`);
-  return template;
-}
-
-/** What a signature over this template proves of a request. */
-function templateStrength(scheme: TemplatedScheme, template: Template): Strength {
-  const { uses } = template;
-  const bindsBody = ["body", "form-sorted", "body-sha256", "body-crc32"].some((part) => uses.has(part));
-  if (bindsBody) return uses.has("time") && scheme.time?.toleranceSeconds != null ? "body-and-time" : "body";
-  if (scheme.kind === "hmac" && scheme.items !== undefined) return "fields";
-  return [...uses].some((name) => name === "line" || name.startsWith("form:")) ? "fields" : "origin";
-}
-
-export function schemeStrength(scheme: TemplatedScheme): Strength {
-  const { genuine } = planOf(scheme);
-  return genuine.kind === "genuine" ? genuine.strength : "origin";
-}
-
-/**
- * Takes a request apart for a templated scheme: signatures, time, what must be there. The age is judged only after
- * the signature, so that its evidence can be believed.
- */
-export async function prepare(
-  scheme: TemplatedScheme,
-  source: VerifySource,
-  arrival: Arrival,
-  signatureSizeBytes: number | null,
-  shared?: { readonly parts: RequestParts; readonly item: readonly string[] },
-): Promise<Prepared | Rejected> {
-  const plan = planOf(scheme);
+/** Hashes or decompresses the body for the few schemes that need it; `null`: not needed. */
+export async function readyBody(scheme: TemplatedScheme, arrival: Arrival): Promise<ReadyBody | Rejected> {
   const plain = scheme.signsUncompressed === true ? await uncompressed(arrival) : arrival;
   if (plain === null) return rejected("malformed-body", "cannot be decompressed to at most 4 MiB");
-  const parts = shared?.parts ?? new RequestParts(plain, source);
-  const item = shared?.item;
-  const signatures = readSignatures(scheme.signature, parts, signatureSizeBytes, item);
+  return { arrival: plain, bodySha256: await digest("SHA-256", plain.body) };
+}
+
+export function needsReadyBody(scheme: TemplatedScheme): boolean {
+  return planOf(scheme).needsBody;
+}
+
+/** Takes a request apart for a templated scheme: signatures, time, what must be there. */
+export function prepare(
+  scheme: TemplatedScheme,
+  source: VerifySource,
+  body: ReadyBody,
+  signatureSizeBytes: number | null,
+  item?: Item,
+): Prepared | Rejected {
+  const plan = planOf(scheme);
+  const parts = item?.parts ?? new RequestParts(body.arrival, source);
+  const tokens = item?.tokens;
+  const signatures = readSignatures(scheme.signature, parts, signatureSizeBytes, tokens);
   if (signatures.kind === "rejected") {
     return signatures.reason === "missing-signature" ? missingSignature(scheme, parts) : signatures;
   }
   const { candidates, fields } = signatures;
-
   let timeText = "";
   let timeMs: number | null = null;
-  if (scheme.time !== undefined) {
-    const text = parts.text(scheme.time.from, fields, item);
+  if (plan.time !== null && scheme.time !== undefined) {
+    const text = parts.textOf(plan.time, fields, tokens);
     if (text === null) return rejected("missing-timestamp");
     timeMs = parseTime(text, scheme.time.unit);
     if (timeMs === null) return rejected("malformed-timestamp", `expected ${scheme.time.unit}`);
     timeText = text;
   }
-  for (const ref of scheme.requires ?? []) {
-    const text = parts.text(ref, fields, item);
-    if (text === null || text === "") return rejected("missing-signed-part", ref);
+  for (const ref of plan.requires) {
+    const text = parts.textOf(ref, fields, tokens);
+    if (text === null || text === "") return rejected("missing-signed-part", `${ref.kind}:${ref.name}`);
   }
-  for (const [ref, name] of Object.entries(scheme.paramIs ?? {})) {
+  for (const { ref, param: name } of plan.paramIs) {
     const wanted = param(source, name);
-    if (wanted !== null && parts.text(ref, fields, item) !== wanted) return rejected("wrong-claim", ref);
+    if (wanted !== null && parts.textOf(ref, fields, tokens) !== wanted) {
+      return rejected("wrong-claim", `${ref.kind}:${ref.name}`);
+    }
   }
-
-  const urls = plan.usesUrl || plan.withBodyHash !== null ? signedUrls(source, arrival, scheme.urlForms) : [""];
-  const usesHash = plan.usesBodySha256 || urlsWithBodyHash(scheme, urls).length > 0;
-  const bodySha256 = usesHash ? await digest("SHA-256", plain.body) : null;
-  const bodySha256Hex = bodySha256 === null ? "" : hexFromBytes(bodySha256);
-  const bodies = bodyForms(scheme, plain.body);
-  const toleranceSeconds = source.toleranceSeconds ?? scheme.time?.toleranceSeconds ?? null;
-
   return {
     kind: "prepared",
+    scheme,
+    plan,
     candidates,
     parts,
-    messages(secret) {
-      const messages: Uint8Array<ArrayBuffer>[] = [];
-      let fault: Rejected | null = null;
-      for (const url of urls) {
-        const template = templateFor(scheme, plan, url, bodySha256);
-        if ("kind" in template) {
-          fault = template;
-          continue;
-        }
-        for (const body of bodies) {
-          const filling = { parts, body, fields, timeText, url, secret, bodySha256Hex };
-          const message = fillTemplate(template, item === undefined ? filling : { ...filling, item });
-          if (message instanceof Uint8Array) messages.push(message);
-          else fault = message;
-        }
-      }
-      return messages.length === 0 && fault !== null ? fault : messages;
-    },
-    conclude() {
-      const late = timeMs === null ? null : checkAge(timeMs, arrival.receivedAtMs, toleranceSeconds);
-      return late ?? plan.genuine;
-    },
+    fields,
+    timeText,
+    timeMs,
+    bodySha256: body.bodySha256,
+    item: tokens,
   };
+}
+
+/** The texts that may have been signed; more than one only where URL or escaping is in doubt. */
+export function messagesOf(
+  prepared: Prepared,
+  source: VerifySource,
+  secret: string,
+): readonly Uint8Array<ArrayBuffer>[] | Rejected {
+  const { plan, scheme, parts } = prepared;
+  if (!plan.usesUrl && scheme.orEscapedBody === undefined) {
+    const message = fillTemplate(plan.template, fillingOf(prepared, parts.arrival.body, "", secret));
+    return message instanceof Uint8Array ? [message] : message;
+  }
+  const messages: Uint8Array<ArrayBuffer>[] = [];
+  let fault: Rejected | null = null;
+  for (const url of plan.usesUrl ? signedUrls(source, parts.arrival, scheme.urlForms) : [""]) {
+    const template = templateFor(prepared, url);
+    if ("kind" in template) {
+      fault = template;
+      continue;
+    }
+    for (const body of bodyForms(scheme, parts.arrival.body)) {
+      const message = fillTemplate(template, fillingOf(prepared, body, url, secret));
+      if (message instanceof Uint8Array) messages.push(message);
+      else fault = message;
+    }
+  }
+  return messages.length === 0 && fault !== null ? fault : messages;
+}
+
+function fillingOf(prepared: Prepared, body: Uint8Array<ArrayBuffer>, url: string, secret: string) {
+  const { parts, fields, timeText, item, bodySha256 } = prepared;
+  return { parts, body, fields, timeText, url, secret, bodySha256, item };
+}
+
+/**
+ * The verdict on a request whose signature is good: genuine, unless it is too old or too new [I10]. The age is judged
+ * only now, so that its evidence can be believed.
+ */
+export function conclude(prepared: Prepared, source: VerifySource): Verdict {
+  const { timeMs, scheme, plan, parts } = prepared;
+  if (timeMs === null) return plan.genuine;
+  const toleranceSeconds = source.toleranceSeconds ?? scheme.time?.toleranceSeconds ?? null;
+  return checkAge(timeMs, parts.arrival.receivedAtMs, toleranceSeconds) ?? plan.genuine;
 }
 
 function missingSignature(scheme: TemplatedScheme, parts: RequestParts): Rejected {
@@ -158,20 +152,9 @@ function missingSignature(scheme: TemplatedScheme, parts: RequestParts): Rejecte
   return rejected("missing-signature", typeof from === "string" ? from : from.join(", "));
 }
 
-function urlsWithBodyHash(scheme: TemplatedScheme, urls: readonly string[]): string[] {
-  const { signedWithBodyHash } = scheme;
-  return signedWithBodyHash === undefined
-    ? []
-    : urls.filter((url) => queryValue(url, signedWithBodyHash.query) !== null);
-}
-
 /** The template for this URL; where the URL promises a body hash, the body must keep the promise [I3]. */
-function templateFor(
-  scheme: TemplatedScheme,
-  plan: Plan,
-  url: string,
-  bodySha256: Uint8Array | null,
-): Template | Rejected {
+function templateFor(prepared: Prepared, url: string): Template | Rejected {
+  const { plan, scheme, bodySha256 } = prepared;
   const alternative = scheme.signedWithBodyHash;
   if (alternative === undefined || plan.withBodyHash === null) return plan.template;
   const promised = queryValue(url, alternative.query);
