@@ -14,12 +14,15 @@ export interface Arrival {
   readonly version?: number;
 }
 
-const encoder = new TextEncoder();
+/** Text as the bytes a sender sends. */
+export function utf8(text: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(new TextEncoder().encode(text));
+}
 
 /** The call for one event; ids are signed unless said otherwise. */
 export async function callFor(tenant: Tenant, arrival: Arrival): Promise<IngestCall> {
   const { id, body = `{"id":"${id}"}`, source = "in", trust = "signed", type = null } = arrival;
-  const bytes = typeof body === "string" ? encoder.encode(body) : body;
+  const bytes = typeof body === "string" ? utf8(body) : body;
   const eventId = `${source}:${id}`;
   return {
     tenant: tenant.name,

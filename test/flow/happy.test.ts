@@ -1,9 +1,13 @@
-import { afterEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { startClock, stopClock } from "./clock.ts";
 import { bytesOf, Origin } from "./origin.ts";
 import { isBalanced, Tenant } from "./tenant.ts";
 
+beforeEach(() => startClock());
+
 afterEach(() => {
   vi.restoreAllMocks();
+  stopClock();
 });
 
 test("[I12] [V2] [X5] a signed event is answered 202, delivered once in a batch, and the ledger balances", async () => {

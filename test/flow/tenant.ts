@@ -65,9 +65,14 @@ export class Tenant {
   }
 
   /** Posts a signed event, as the generic source signs it. */
-  async post(id: string | null, body: string | Uint8Array, headers: Record<string, string> = {}): Promise<Response> {
+  async post(
+    id: string | null,
+    body: string | Uint8Array,
+    headers: Record<string, string> = {},
+    path = `/webhook/${this.name}`,
+  ): Promise<Response> {
     const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
-    return ask(`/webhook/${this.name}`, {
+    return ask(path, {
       method: "POST",
       headers: { "x-signature": await sign(bytes), ...(id === null ? {} : { "x-event-id": id }), ...headers },
       body: bytes,
