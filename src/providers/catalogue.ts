@@ -1,13 +1,20 @@
+import { billingRows } from "./catalogue/billing.ts";
+import { bookRows } from "./catalogue/books.ts";
 import { codeRows } from "./catalogue/code.ts";
-import { commerceRows, contentRows } from "./catalogue/commerce.ts";
+import { commerceRows } from "./catalogue/commerce.ts";
+import { contentRows } from "./catalogue/content.ts";
+import { documentRows } from "./catalogue/documents.ts";
 import { fieldSignedRows } from "./catalogue/field-signed.ts";
 import { financeRows } from "./catalogue/finance.ts";
 import { genericRows } from "./catalogue/generic.ts";
+import { mailRows } from "./catalogue/mail.ts";
 import { messagingRows } from "./catalogue/messaging.ts";
 import { operationsRows } from "./catalogue/operations.ts";
 import { paymentRows } from "./catalogue/payments.ts";
 import { platformRows } from "./catalogue/platforms.ts";
 import { publicKeyRows } from "./catalogue/public-key.ts";
+import { rsaRows } from "./catalogue/rsa.ts";
+import { socialRows } from "./catalogue/social.ts";
 import { standardRows } from "./catalogue/standard.ts";
 import { workRows } from "./catalogue/work.ts";
 import type { ProviderRow } from "./row.ts";
@@ -17,15 +24,21 @@ const table: readonly ProviderRow[] = [
   ...genericRows,
   ...standardRows,
   ...paymentRows,
+  ...billingRows,
   ...codeRows,
   ...commerceRows,
   ...contentRows,
   ...messagingRows,
+  ...mailRows,
   ...workRows,
+  ...documentRows,
   ...financeRows,
+  ...bookRows,
   ...operationsRows,
+  ...socialRows,
   ...platformRows,
   ...publicKeyRows,
+  ...rsaRows,
   ...fieldSignedRows,
 ];
 

@@ -1,6 +1,6 @@
 import { createHash, createHmac } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { providerRow } from "../../src/providers/catalogue.ts";
+import { providerNames, providerRow } from "../../src/providers/catalogue.ts";
 import { answerHandshake } from "../../src/providers/handshake.ts";
 import { identify } from "../../src/providers/identify.ts";
 import type { ProviderRow } from "../../src/providers/row.ts";
@@ -50,6 +50,11 @@ const REASONS: Readonly<Record<string, readonly RejectionReason[]>> = {
 };
 
 describe("recorded requests", () => {
+  test("[P5] every row has a genuine one, with where it comes from and a page", () => {
+    const proven = new Set(events.filter((vector) => vector.valid && vector.provenance).map((vector) => vector.spec));
+    expect(providerNames().filter((name) => !proven.has(name))).toEqual([]);
+  });
+
   test.each(events.filter((vector) => vector.valid).map((vector) => [vector.id, vector] as const))(
     "[P5] %s is genuine",
     async (_, vector) => {
