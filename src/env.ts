@@ -9,12 +9,16 @@
 export interface Bindings {
   readonly TENANT_BUFFER: DurableObjectNamespace;
   readonly TENANT_CONFIG: KVNamespace;
+  /** Without it each tenant sends one request at a time to a shared host [V27]. */
+  readonly ORIGIN_GATE?: DurableObjectNamespace;
   readonly ADMIN_TOKEN?: string;
   readonly CONFIG_KEY?: string;
   readonly CONFIG_KEY_PREVIOUS?: string;
   readonly ORIGIN_BASE_URL?: string;
   readonly ORIGIN_TOKEN?: string;
   readonly ORIGIN_SIGNING_SECRET?: string;
+  readonly SHARED_ORIGIN_HOSTS?: string;
+  readonly SHARED_ORIGIN_MAX_IN_FLIGHT?: string;
   readonly PUBLIC_HOSTS?: string;
   readonly ALLOW_INSECURE_DESTINATIONS?: string;
   readonly FIXED_CLOCK_MS?: string;
@@ -37,6 +41,8 @@ export interface Settings {
     readonly token: string | null;
     readonly signingSecret: string | null;
   };
+  /** Host names that all tenants send to through one gate, beside the default destination's [V27]. */
+  readonly sharedOrigins: { readonly hosts: readonly string[]; readonly maxInFlight: number };
   /** Host names of this Worker, lower case, without port: no destination may point at them [V17]. */
   readonly publicHosts: readonly string[];
   readonly allowInsecureDestinations: boolean;
@@ -44,6 +50,9 @@ export interface Settings {
   readonly fixedClockMs: number | null;
   readonly problems: readonly SettingProblem[];
 }
+
+const SHARED_IN_FLIGHT_DEFAULT = 32;
+const SHARED_IN_FLIGHT_MAX = 1_000;
 
 const parsedByEnv = new WeakMap<object, Settings>();
 
@@ -56,7 +65,8 @@ export function readSettings(env: Bindings): Settings {
   return settings;
 }
 
-type Variables = Partial<Record<Exclude<keyof Bindings, "TENANT_BUFFER" | "TENANT_CONFIG">, unknown>>;
+type BoundThing = "TENANT_BUFFER" | "TENANT_CONFIG" | "ORIGIN_GATE";
+type Variables = Partial<Record<Exclude<keyof Bindings, BoundThing>, unknown>>;
 
 /** Reads every variable; exported for tests, others call `readSettings`. */
 export function parseSettings(variables: Variables): Settings {
@@ -93,7 +103,11 @@ export function parseSettings(variables: Variables): Settings {
       token: token("ORIGIN_TOKEN"),
       signingSecret: parseSigningSecret(text, refuse),
     },
-    publicHosts: parseHosts(text, refuse),
+    sharedOrigins: {
+      hosts: parseHosts("SHARED_ORIGIN_HOSTS", text, refuse),
+      maxInFlight: parseSharedInFlight(text, refuse),
+    },
+    publicHosts: parseHosts("PUBLIC_HOSTS", text, refuse),
     allowInsecureDestinations,
     fixedClockMs: parseFixedClock(allowInsecureDestinations, text, refuse),
     problems,
@@ -145,18 +159,32 @@ function parseSigningSecret(text: ReadText, refuse: Refuse): string | null {
   return value;
 }
 
-function parseHosts(text: ReadText, refuse: Refuse): readonly string[] {
+function parseHosts(
+  setting: "PUBLIC_HOSTS" | "SHARED_ORIGIN_HOSTS",
+  text: ReadText,
+  refuse: Refuse,
+): readonly string[] {
   const hosts: string[] = [];
-  for (const part of (text("PUBLIC_HOSTS") ?? "").split(/[\s,]+/)) {
+  for (const part of (text(setting) ?? "").split(/[\s,]+/)) {
     if (part === "") continue;
     const url = URL.canParse(`https://${part}/`) ? new URL(`https://${part}/`) : null;
     if (url === null || url.pathname !== "/" || url.username !== "" || url.search !== "" || url.hash !== "") {
-      refuse("PUBLIC_HOSTS", "must be host names separated by commas, such as hooks.example.com,hooks.example.org");
+      refuse(setting, "must be host names separated by commas, such as hooks.example.com,hooks.example.org");
     } else {
       hosts.push(url.hostname);
     }
   }
   return hosts;
+}
+
+function parseSharedInFlight(text: ReadText, refuse: Refuse): number {
+  const value = text("SHARED_ORIGIN_MAX_IN_FLIGHT");
+  const count = value !== null && /^\d{1,4}$/.test(value) ? Number(value) : 0;
+  if (count >= 1 && count <= SHARED_IN_FLIGHT_MAX) return count;
+  if (value !== null) {
+    refuse("SHARED_ORIGIN_MAX_IN_FLIGHT", `must be a whole number from 1 to ${SHARED_IN_FLIGHT_MAX}`);
+  }
+  return SHARED_IN_FLIGHT_DEFAULT;
 }
 
 function parseFixedClock(allowed: boolean, text: ReadText, refuse: Refuse): number | null {

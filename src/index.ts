@@ -3,6 +3,7 @@ import type { Hono } from "hono";
 import { buildAdmin } from "./admin/app.ts";
 import type { TenantBufferCalls, TenantObjects } from "./buffer/contract.ts";
 import { PROBLEM_CONTENT_TYPE, problemText } from "./core/problem.ts";
+import { objectName } from "./core/shard.ts";
 import { type Bindings, readSettings, type Settings } from "./env.ts";
 import { Ingress } from "./ingress/ingress.ts";
 import { isWebhookUrl } from "./ingress/route.ts";
@@ -11,6 +12,7 @@ import { TenantCache } from "./tenants/cache.ts";
 import { readRecord } from "./tenants/kv.ts";
 
 export { TenantBuffer } from "./buffer/tenant-buffer.ts";
+export { OriginGate } from "./gate/origin-gate.ts";
 
 /** What an isolate keeps between requests. */
 interface Isolate {
@@ -48,10 +50,10 @@ function isolateOf(env: Bindings): Isolate {
 
 function tenantObjects(env: Bindings): TenantObjects {
   return {
-    of: (tenant, retryLimitMs) => {
+    of: (tenant, retryLimitMs, shard = 0) => {
       const retry = { maxRetries: 2, timeoutMs: retryLimitMs };
       // The namespace is bound by name, not by class: its methods are those of the contract.
-      return env.TENANT_BUFFER.getByName(tenant, { retry }) as unknown as TenantBufferCalls;
+      return env.TENANT_BUFFER.getByName(objectName(tenant, shard), { retry }) as unknown as TenantBufferCalls;
     },
   };
 }

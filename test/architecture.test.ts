@@ -16,7 +16,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   sinks: ["core"],
   alerts: ["core"],
   observe: ["core"],
-  buffer: ["core", "log", "sinks", "alerts", "observe", "tenants", "env"],
+  gate: ["core", "env"],
+  buffer: ["core", "log", "sinks", "alerts", "observe", "tenants", "gate/contract", "env"],
   ingress: ["core", "providers", "tenants", "observe", "buffer/contract", "env"],
   admin: ["core", "providers", "tenants", "observe", "buffer/contract", "env"],
   dashboard: ["core", "admin/contract"],
@@ -34,7 +35,7 @@ const onlyIn: readonly { readonly what: string; readonly pattern: RegExp; readon
   {
     what: "the clock",
     pattern: /\bDate\.now\(|new Date\(\)/,
-    files: /^(buffer|ingress|admin|index|env|providers\/fetch|tenants\/cache)/,
+    files: /^(buffer|gate\/origin-gate|ingress|admin|index|env|providers\/fetch|tenants\/cache)/,
   },
   { what: "randomness", pattern: /\bMath\.random\b/, files: /^(buffer\/tenant-buffer|ingress)/ },
   { what: "the alarm", pattern: /\.(setAlarm|deleteAlarm)\(/, files: /^buffer\/wake\.ts$/ },

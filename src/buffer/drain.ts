@@ -2,8 +2,12 @@
  * One run of the alarm [V20]: asks each destination's machine what is due, sends it, records what came of it, and goes on
  * until nothing is due now. It never throws, and its last act sets the next alarm from what is stored.
  */
+import { unreachable } from "../core/assert.ts";
+import type { Outcome } from "../core/delivery/outcome.ts";
+import type { HostOutcome } from "../core/host-health.ts";
 import type { Answered, Destination } from "./destination.ts";
 import type { LoadedRequest } from "./load-request.ts";
+import { ASK_LIMIT_MS, type Permit, type Permits } from "./permits.ts";
 import type { Roster } from "./roster.ts";
 import type { Sent } from "./sender.ts";
 import type { Wake } from "./wake.ts";
@@ -30,6 +34,8 @@ export interface Sender {
   send(destination: Destination, request: LoadedRequest, nowMs: number): Promise<Sent>;
   /** The host that requests of this destination go to. */
   hostOf(destination: Destination): string;
+  /** That host where tenants share it, so that each request needs a permit [V27]; else null. */
+  sharedHostOf(destination: Destination): string | null;
 }
 
 interface InFlight {
@@ -46,10 +52,15 @@ export class Drain {
   readonly #roster: Roster;
   readonly #wake: Wake;
   readonly #sender: Sender;
+  readonly #permits: Permits;
   readonly #chores: readonly Chore[];
   readonly #clock: () => number;
   readonly #random: () => number;
+  /** Requests on their way, and permits asked for. */
   readonly #inFlight = new Set<InFlight>();
+  readonly #asking = new Map<Destination, InFlight>();
+  /** Permits that came, for a request to be begun at once. */
+  readonly #lent = new Map<Destination, Permit>();
   #done: Done[] = [];
   #announce: (() => void) | null = null;
   #nextId = 1;
@@ -59,6 +70,7 @@ export class Drain {
     roster: Roster,
     wake: Wake,
     sender: Sender,
+    permits: Permits,
     chores: readonly Chore[],
     clock: () => number,
     random: () => number,
@@ -66,6 +78,7 @@ export class Drain {
     this.#roster = roster;
     this.#wake = wake;
     this.#sender = sender;
+    this.#permits = permits;
     this.#chores = chores;
     this.#clock = clock;
     this.#random = random;
@@ -99,6 +112,8 @@ export class Drain {
       );
       this.#recover();
     }
+    this.#stopAsking();
+    this.#dropPermits();
     if (this.#isAbandoned) return;
     const nowMs = this.#clock();
     let dueMs: number | null = nowMs + SAFETY_ALARM_MS;
@@ -128,8 +143,10 @@ export class Drain {
         take(done.destination, done.answered);
       }
       for (const destination of this.#roster.inTurn(this.#busy())) {
-        if (mayStart() && destination.isDue(nowMs)) take(destination, null);
+        if (mayStart() && destination.isDue(nowMs) && this.#mayBegin(destination, nowMs)) take(destination, null);
       }
+      this.#dropPermits();
+      if (!mayStart()) this.#stopAsking();
       for (const chore of this.#chores) {
         const dueMs = chore.dueMs(nowMs);
         if (dueMs !== null && dueMs <= nowMs) isChanged = (await chore.run(nowMs)) || isChanged;
@@ -157,22 +174,74 @@ export class Drain {
     nowMs: number,
   ): { begun: number; changed: boolean } {
     const host = this.#sender.hostOf(destination);
-    const toHost = [...this.#inFlight].filter((each) => each.host === host).length;
-    const stepped = destination.step(answered, {
-      nowMs,
-      random: this.#random,
-      requestsMax: Math.min(requestsMax, IN_FLIGHT_MAX - this.#inFlight.size, IN_FLIGHT_PER_HOST_MAX - toHost),
-      othersWaiting: this.#roster.isOtherWaiting(destination, nowMs),
-      nextId: () => this.#nextId++,
-    });
-    for (const request of stepped.begun) this.#send(destination, host, request, nowMs);
-    return { begun: stepped.begun.length, changed: stepped.changed };
+    const permit = this.#lent.get(destination) ?? null;
+    this.#lent.delete(destination);
+    const permitted = permit !== null ? 1 : this.#sender.sharedHostOf(destination) === null ? IN_FLIGHT_MAX : 0;
+    let isUsed = false;
+    try {
+      const stepped = destination.step(answered, {
+        nowMs,
+        random: this.#random,
+        requestsMax: Math.min(requestsMax, permitted, this.#roomAt(host)),
+        othersWaiting: this.#roster.isOtherWaiting(destination, nowMs),
+        nextId: () => this.#nextId++,
+      });
+      isUsed = stepped.begun.length > 0;
+      for (const request of stepped.begun) this.#send(destination, host, request, permit, nowMs);
+      return { begun: stepped.begun.length, changed: stepped.changed };
+    } finally {
+      if (!isUsed) permit?.end("unused");
+    }
   }
 
-  #send(destination: Destination, host: string, request: LoadedRequest, nowMs: number): void {
+  /** How many more requests may go to `host` now [V13]. */
+  #roomAt(host: string): number {
+    const toHost = [...this.#inFlight].filter((each) => each.host === host).length;
+    return Math.min(IN_FLIGHT_MAX - this.#inFlight.size, IN_FLIGHT_PER_HOST_MAX - toHost);
+  }
+
+  /** Whether a request of `destination` may be made now; where its host is shared, one permit is asked for at a time [V27]. */
+  #mayBegin(destination: Destination, nowMs: number): boolean {
+    const host = this.#sender.sharedHostOf(destination);
+    if (host === null || this.#lent.has(destination)) return true;
+    const asking: InFlight = { destination, host: this.#sender.hostOf(destination) };
+    if (this.#asking.has(destination) || this.#roomAt(asking.host) <= 0) return false;
+    this.#asking.set(destination, asking);
+    this.#inFlight.add(asking);
+    destination.notBeforeMs = nowMs + ASK_LIMIT_MS * 2;
+    void this.#permits.ask(host, destination.config.delivery.timeoutMs).then((answer) => {
+      const isWanted = this.#asking.get(destination) === asking && !this.#isAbandoned;
+      if (isWanted) this.#endAsking(destination, answer.kind === "later" ? this.#clock() + answer.afterMs : 0);
+      if (answer.kind === "lent" && isWanted) this.#lent.set(destination, answer.permit);
+      else if (answer.kind === "lent") answer.permit.end("unused");
+      this.#announce?.();
+    });
+    return false;
+  }
+
+  #endAsking(destination: Destination, notBeforeMs: number): void {
+    const asking = this.#asking.get(destination);
+    if (asking !== undefined) this.#inFlight.delete(asking);
+    this.#asking.delete(destination);
+    destination.notBeforeMs = notBeforeMs;
+  }
+
+  /** Nothing more may be begun in this run: the next one asks anew. */
+  #stopAsking(): void {
+    for (const destination of [...this.#asking.keys()]) this.#endAsking(destination, 0);
+  }
+
+  /** Permits that came when nothing was to be sent any more. */
+  #dropPermits(): void {
+    for (const permit of this.#lent.values()) permit.end("unused");
+    this.#lent.clear();
+  }
+
+  #send(destination: Destination, host: string, request: LoadedRequest, permit: Permit | null, nowMs: number): void {
     const inFlight: InFlight = { destination, host };
     this.#inFlight.add(inFlight);
     void this.#sender.send(destination, request, nowMs).then((sent) => {
+      permit?.end(hostOutcome(sent.outcome));
       this.#inFlight.delete(inFlight);
       this.#done.push({ destination, answered: { request, ...sent } });
       this.#announce?.();
@@ -209,5 +278,20 @@ export class Drain {
     arrival.cancel();
     if (timer !== null) clearTimeout(timer);
     this.#announce = null;
+  }
+}
+
+/** What an outcome says of the host: any answer that names the event at fault shows that the host itself is well. */
+function hostOutcome(outcome: Outcome): HostOutcome {
+  switch (outcome.kind) {
+    case "accepted":
+    case "busy":
+    case "failed":
+      return outcome.kind;
+    case "refused":
+    case "gone":
+      return "answered";
+    default:
+      return unreachable(outcome);
   }
 }

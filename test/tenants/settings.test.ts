@@ -9,6 +9,7 @@ test("[O1] [O3] without variables everything that needs one is off, and nothing 
     adminToken: null,
     configKeys: { current: null, previous: null },
     origin: { baseUrl: null, token: null, signingSecret: null },
+    sharedOrigins: { hosts: [], maxInFlight: 32 },
     publicHosts: [],
     allowInsecureDestinations: false,
     fixedClockMs: null,
@@ -16,7 +17,7 @@ test("[O1] [O3] without variables everything that needs one is off, and nothing 
   });
 });
 
-test("[O3] [V5] [V17] every variable is read", () => {
+test("[O3] [V5] [V17] [V27] every variable is read", () => {
   const settings = parseSettings({
     ADMIN_TOKEN: "token",
     CONFIG_KEY: KEY,
@@ -24,6 +25,8 @@ test("[O3] [V5] [V17] every variable is read", () => {
     ORIGIN_BASE_URL: "https://api.example.com/v1/",
     ORIGIN_TOKEN: "origin",
     ORIGIN_SIGNING_SECRET: "whsec_AAECAw==",
+    SHARED_ORIGIN_HOSTS: "API.example.com other.example.com",
+    SHARED_ORIGIN_MAX_IN_FLIGHT: "64",
     PUBLIC_HOSTS: "Hooks.example.com, hooks.example.org:8443\nhooks.example.net",
     ALLOW_INSECURE_DESTINATIONS: "true",
     FIXED_CLOCK_MS: "1767225600000",
@@ -37,6 +40,7 @@ test("[O3] [V5] [V17] every variable is read", () => {
     token: "origin",
     signingSecret: "whsec_AAECAw==",
   });
+  expect(settings.sharedOrigins).toEqual({ hosts: ["api.example.com", "other.example.com"], maxInFlight: 64 });
   expect(settings.publicHosts).toEqual(["hooks.example.com", "hooks.example.org", "hooks.example.net"]);
   expect(settings.allowInsecureDestinations).toBe(true);
   expect(settings.fixedClockMs).toBe(1_767_225_600_000);
@@ -55,6 +59,9 @@ const malformed: readonly (readonly [string, unknown])[] = [
   ["ORIGIN_TOKEN", "line\nbreak"],
   ["ORIGIN_SIGNING_SECRET", "whsec_not base64"],
   ["PUBLIC_HOSTS", "https://hooks.example.com/"],
+  ["SHARED_ORIGIN_HOSTS", "https://api.example.com/"],
+  ["SHARED_ORIGIN_MAX_IN_FLIGHT", "0"],
+  ["SHARED_ORIGIN_MAX_IN_FLIGHT", "many"],
   ["ALLOW_INSECURE_DESTINATIONS", "yes"],
   ["FIXED_CLOCK_MS", "1767225600000"],
 ];
