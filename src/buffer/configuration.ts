@@ -2,6 +2,7 @@
  * The tenant's configuration as its object owns it [O4]: checked, numbered, stored sealed, then told to KV. What an
  * operator was told is stored holds from the next request on, whatever copies are still about.
  */
+import { layoutsAfter } from "../core/shard.ts";
 import type { Bindings, Settings } from "../env.ts";
 import type { Log } from "../log/log.ts";
 import type { ConfigRecord, TenantConfig } from "../tenants/config.ts";
@@ -37,6 +38,28 @@ export async function readStored(log: Log, settings: Settings): Promise<Stored |
 /** Never falls back, not even across delete and create, and is a time a person can read [O4]. */
 export function nextVersion(lastVersion: number, nowMs: number): number {
   return Math.max(lastVersion + 1, nowMs);
+}
+
+/** The record with its number and the spread of the tenant; null: `shards` was changed too often of late [S2]. */
+export function numbered(
+  record: ConfigRecord,
+  config: TenantConfig,
+  stored: Stored | null,
+  nowMs: number,
+): ConfigRecord | null {
+  const before = stored?.record.state === "live" ? stored.record : null;
+  const windowMs = 1000 * Math.max(config.dedupeWindowSeconds, stored?.config?.dedupeWindowSeconds ?? 0);
+  const shardsBefore = before === null ? config.shards : (before.shards ?? 1);
+  const layouts = layoutsAfter(before?.layouts ?? [], shardsBefore, config.shards, windowMs, nowMs);
+  if (layouts === null) return null;
+  const objectCount = Math.max(config.shards, shardsBefore, stored?.record.objectCount ?? 1);
+  return {
+    ...record,
+    version: nextVersion(stored?.record.version ?? 0, nowMs),
+    shards: config.shards,
+    layouts,
+    objectCount,
+  };
 }
 
 /** Whether a change may go ahead as far as its precondition says [O4]; null when it may. */

@@ -21,6 +21,8 @@ export interface IngestCall {
   readonly hops: number;
   /** What to do with this provider's events over the limit [R3]. */
   readonly overLimit: "reject" | "absorb";
+  /** The object it goes to [S1]; absent: the first. */
+  readonly shard?: number;
   /**
    * Digests in one piece: 16 bytes of SHA-256(eventId), 8 bytes of SHA-256(body) and, only where `trust` is
    * `unsigned`, 16 bytes of SHA-256(suffixed event id) [D8].
@@ -231,9 +233,30 @@ export interface EventPage {
   readonly cursor: string | null;
 }
 
+/** What an object of an earlier layout says of an event [S2]. */
+export type RecallAnswer =
+  | IngestAnswer
+  /** It does not know the event. `taken`: it knows the id with another body, so the event gets its suffix [D8]. */
+  | { readonly kind: "unknown"; readonly taken: boolean }
+  /** It has not been told of the caller's configuration yet: nothing may be stored on its word. */
+  | { readonly kind: "behind" };
+
+/** The first object tells another one of a configuration. */
+export interface AdoptCall {
+  readonly tenant: string;
+  readonly shard: number;
+  readonly record: ConfigRecord;
+}
+
 /** What the tenant's object answers to; every method takes and returns plain data. */
 export interface TenantBufferCalls {
   ingest(call: IngestCall): Promise<IngestAnswer>;
+  /** An object of the current layout asks one of an earlier layout for an event it does not know [S2]. */
+  recall(call: IngestCall): Promise<RecallAnswer>;
+  /** Takes over a configuration that the tenant's first object numbered; false where it cannot be opened. */
+  adopt(call: AdoptCall): Promise<boolean>;
+  /** Events waiting at each destination of this object. */
+  backlogs(): Promise<Readonly<Record<string, number>>>;
   /** The newest configuration, or null where there is none. */
   readConfig(): Promise<ConfigRecord | null>;
   configure(call: ConfigureCall): Promise<ConfigureAnswer>;
@@ -271,6 +294,6 @@ export interface TenantBufferCalls {
 
 /** Where the objects of tenants are found; each call to `of` makes a fresh stub, as one is broken after an exception. */
 export interface TenantObjects {
-  /** `retryLimitMs`: how long the runtime may go on trying by itself [I13]. */
-  of(tenant: string, retryLimitMs: number): TenantBufferCalls;
+  /** `retryLimitMs`: how long the runtime may go on trying by itself [I13]; `shard`: 0 unless said. */
+  of(tenant: string, retryLimitMs: number, shard?: number): TenantBufferCalls;
 }

@@ -11,8 +11,8 @@ import type { KeyEntry } from "../log/keys.ts";
 import { KEYS_PER_SEGMENT_MAX } from "../log/keys.ts";
 import type { Log } from "../log/log.ts";
 import type { Segment } from "../log/segments.ts";
-import type { TenantConfig } from "../tenants/config.ts";
-import type { IngestAnswer, IngestCall } from "./contract.ts";
+import type { ConfigRecord, TenantConfig } from "../tenants/config.ts";
+import type { IngestAnswer, IngestCall, RecallAnswer } from "./contract.ts";
 import type { Roster, RosterSnapshot } from "./roster.ts";
 import type { Wake } from "./wake.ts";
 
@@ -26,8 +26,18 @@ const DIGEST_BYTES = 8;
 
 interface Waiting {
   readonly call: IngestCall;
-  readonly resolve: (answer: IngestAnswer) => void;
+  readonly how: How;
+  readonly resolve: (answer: RecallAnswer) => void;
 }
+
+/**
+ * `store`: the ordinary case. `suffix`: another object knows the id with another body [S2]. `recall`: only looked for, on
+ * behalf of the object that would store it now.
+ */
+type How = "store" | "suffix" | "recall";
+
+const UNKNOWN: RecallAnswer = { kind: "unknown", taken: false };
+const TAKEN: RecallAnswer = { kind: "unknown", taken: true };
 
 type Refusal = Extract<IngestAnswer, { kind: "rate-limited" | "unavailable" }>;
 
@@ -37,6 +47,7 @@ export class Intake {
   readonly #roster: Roster;
   readonly #wake: Wake;
   readonly #random: () => number;
+  readonly #record: () => ConfigRecord;
   #config: TenantConfig;
   #bucket: Bucket;
   #gathered: Waiting[] = [];
@@ -50,7 +61,9 @@ export class Intake {
     config: TenantConfig,
     nowMs: number,
     random: () => number,
+    record: () => ConfigRecord,
   ) {
+    this.#record = record;
     this.#storage = storage;
     this.#log = log;
     this.#roster = roster;
@@ -73,10 +86,31 @@ export class Intake {
     };
   }
 
-  /** Stores one event; answers once it is on disk [I12]. Never throws. */
-  accept(call: IngestCall): Promise<IngestAnswer> {
+  /** Verified with a configuration that is not the newest any more, or meant for another object [O4] [S2]. */
+  isStale(call: IngestCall): boolean {
+    const { version, shards = 1 } = this.#record();
+    return call.version < version || (call.shard ?? 0) >= shards;
+  }
+
+  /** Whether the event's id is known here; where it is not, an earlier layout may have to be asked [S2]. */
+  knows(call: IngestCall): boolean {
+    return this.#log.keys.find(call.keys.subarray(0, KEY_BYTES)) !== null;
+  }
+
+  /** Stores one event; answers once it is on disk [I12]. `isTaken`: under its suffixed id. Never throws. */
+  async accept(call: IngestCall, isTaken = false): Promise<IngestAnswer> {
+    const answer = await this.#gather(call, isTaken ? "suffix" : "store");
+    return answer.kind === "unknown" || answer.kind === "behind" ? notStored : answer;
+  }
+
+  /** What is known of an event here; it waits for what is being stored, and stores nothing itself but a re-opening. */
+  recall(call: IngestCall): Promise<RecallAnswer> {
+    return this.#gather(call, "recall");
+  }
+
+  #gather(call: IngestCall, how: How): Promise<RecallAnswer> {
     return new Promise((resolve) => {
-      this.#gathered.push({ call, resolve });
+      this.#gathered.push({ call, how, resolve });
       if (!this.#isFlushing) void this.#flush();
     });
   }
@@ -85,12 +119,12 @@ export class Intake {
     this.#isFlushing = true;
     while (this.#gathered.length > 0) {
       const group = this.#takeGroup();
-      let answers = this.#storeGroup(group.map((waiting) => waiting.call));
+      let answers = this.#storeGroup(group);
       try {
         await this.#storage.sync();
       } catch {
         // The commit did not reach the disk: nobody may be told otherwise. The runtime resets the object after this.
-        answers = group.map(() => notStored);
+        answers = group.map((): RecallAnswer => notStored);
       }
       group.forEach((waiting, index) => {
         waiting.resolve(answers[index] ?? notStored);
@@ -111,14 +145,14 @@ export class Intake {
   }
 
   /** One transaction for all; where it fails, one for each, so that only an event that fails alone is refused [L5]. */
-  #storeGroup(calls: readonly IngestCall[]): IngestAnswer[] {
+  #storeGroup(group: readonly Waiting[]): RecallAnswer[] {
     const bucketBefore = this.#bucket;
     const highBefore = this.#log.segments.high;
     const rosterBefore = this.#roster.snapshot();
     const nowMs = Date.now();
     try {
       const { answers, armedAtMs } = this.#log.transaction(() => {
-        const answers = calls.map((call) => this.#store(call, nowMs));
+        const answers = group.map(({ call, how }) => this.#store(call, how, nowMs));
         const stored = this.#log.segments.high.seq > highBefore.seq || answers.some((each) => each.kind === "reopened");
         // A run that is on is woken through memory, and nothing is armed [V20](a).
         const dueMs = stored && !this.#wake.isRunOn(nowMs) ? this.#roster.nextDueMs(nowMs) : null;
@@ -130,13 +164,13 @@ export class Intake {
       return answers;
     } catch (error) {
       this.#restore(bucketBefore, rosterBefore);
-      if (calls.length === 1) {
+      if (group.length === 1) {
         console.error(
           JSON.stringify({ event: "not-stored", reason: error instanceof Error ? error.message : "unknown" }),
         );
         return [notStored];
       }
-      return calls.map((call) => this.#storeGroup([call])[0] ?? notStored);
+      return group.map((waiting) => this.#storeGroup([waiting])[0] ?? notStored);
     }
   }
 
@@ -146,20 +180,40 @@ export class Intake {
     this.#roster.restore(roster);
   }
 
-  #store(call: IngestCall, nowMs: number): IngestAnswer {
+  #store(call: IngestCall, how: How, nowMs: number): RecallAnswer {
+    if (how !== "recall" && this.isStale(call)) return { kind: "stale", record: this.#record() };
     const key = call.keys.subarray(0, KEY_BYTES);
     const digest = call.keys.subarray(KEY_BYTES, KEY_BYTES + DIGEST_BYTES);
     const known = this.#log.keys.find(key);
-    if (known === null) return this.#insert(call, call.eventId, key, digest, false, nowMs);
-    if (call.trust === "unsigned" && !sameBytes(known.bodyDigest, digest)) {
+    const isOther = known !== null && call.trust === "unsigned" && !sameBytes(known.bodyDigest, digest);
+    if (isOther || (how === "suffix" && known === null)) {
       // The same id over another body is another event: nobody may make it look like a duplicate [D7].
       const suffixedKey = call.keys.subarray(KEY_BYTES + DIGEST_BYTES, KEY_BYTES * 2 + DIGEST_BYTES);
-      const suffixedId = `${call.eventId}~${hexOf(digest)}`;
       const again = this.#log.keys.find(suffixedKey);
-      if (again === null) return this.#insert(call, suffixedId, suffixedKey, digest, false, nowMs);
-      return this.#repeat(call, suffixedId, suffixedKey, digest, again, nowMs);
+      return this.#storeAs(call, how, `${call.eventId}~${hexOf(digest)}`, suffixedKey, digest, again, nowMs);
     }
-    return this.#repeat(call, call.eventId, key, digest, known, nowMs);
+    return this.#storeAs(call, how, call.eventId, key, digest, known, nowMs);
+  }
+
+  #storeAs(
+    call: IngestCall,
+    how: How,
+    eventId: string,
+    key: Uint8Array,
+    digest: Uint8Array,
+    known: KeyEntry | null,
+    nowMs: number,
+  ): RecallAnswer {
+    if (how === "recall" && (known === null || !this.#isWithinWindow(call, known, nowMs))) {
+      return eventId === call.eventId ? UNKNOWN : TAKEN;
+    }
+    if (known === null) return this.#insert(call, eventId, key, digest, false, nowMs);
+    return this.#repeat(call, eventId, key, digest, known, nowMs);
+  }
+
+  #isWithinWindow(call: IngestCall, known: KeyEntry, nowMs: number): boolean {
+    const seconds = call.trust === "content" ? this.#config.contentDedupeSeconds : this.#config.dedupeWindowSeconds;
+    return Math.max(nowMs, this.#log.segments.high.receivedAtMs) - known.receivedAtMs < seconds * 1000;
   }
 
   /** An event whose key is known: a duplicate, one that re-opens a dead letter, or a new one after its window. */
@@ -171,10 +225,8 @@ export class Intake {
     known: KeyEntry,
     nowMs: number,
   ): IngestAnswer {
-    const windowSeconds =
-      call.trust === "content" ? this.#config.contentDedupeSeconds : this.#config.dedupeWindowSeconds;
-    const receivedAtMs = Math.max(nowMs, this.#log.segments.high.receivedAtMs);
-    if (receivedAtMs - known.receivedAtMs >= windowSeconds * 1000) {
+    if (!this.#isWithinWindow(call, known, nowMs)) {
+      const receivedAtMs = Math.max(nowMs, this.#log.segments.high.receivedAtMs);
       const anewAtMs = Math.max(receivedAtMs, known.receivedAtMs + 1);
       return this.#insert(call, `${eventId}~${anewAtMs}`, key, digest, true, anewAtMs);
     }
@@ -288,7 +340,7 @@ export class Intake {
   }
 }
 
-const notStored: IngestAnswer = { kind: "unavailable", code: "not-stored", retryAfterSeconds: 30 };
+const notStored: Refusal = { kind: "unavailable", code: "not-stored", retryAfterSeconds: 30 };
 
 function sameBytes(stored: ArrayBuffer, given: Uint8Array): boolean {
   const bytes = new Uint8Array(stored);

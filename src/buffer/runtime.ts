@@ -4,7 +4,7 @@ import type { Bindings, Settings } from "../env.ts";
 import type { OriginGateCalls } from "../gate/contract.ts";
 import type { Log } from "../log/log.ts";
 import type { ConfigRecord, TenantConfig } from "../tenants/config.ts";
-import { RETELL_MS, TOMBSTONE_MS, tellKv } from "./configuration.ts";
+import { RETELL_MS, TOMBSTONE_MS } from "./configuration.ts";
 import type { Destination } from "./destination.ts";
 import { type Chore, Drain } from "./drain.ts";
 import { Intake } from "./intake.ts";
@@ -24,6 +24,8 @@ export interface RuntimeParts {
   readonly log: Log;
   readonly wake: Wake;
   readonly tenant: string;
+  /** Tells the tenant's other objects and KV of the newest configuration; true when all have it. */
+  readonly tell: (record: ConfigRecord) => Promise<boolean>;
   readonly clock: () => number;
   readonly random: () => number;
 }
@@ -48,7 +50,7 @@ export class Runtime {
     this.#retellAtMs = untold ? nowMs : null;
     this.roster = new Roster(log);
     this.roster.load(config, nowMs);
-    this.intake = new Intake(storage, log, this.roster, wake, config, nowMs, random);
+    this.intake = new Intake(storage, log, this.roster, wake, config, nowMs, random, () => this.#record);
     this.retention = new RetentionTurns(log, this.roster);
     this.jobs = new JobRunner(log, this.roster);
     const sender = {
@@ -116,11 +118,11 @@ export class Runtime {
   }
 
   #tellingChore(): Chore {
-    const { env, log, tenant } = this.#parts;
+    const { tell } = this.#parts;
     return {
       dueMs: () => this.#retellAtMs,
       run: async (nowMs) => {
-        const isTold = await tellKv(env, log, tenant, this.#record);
+        const isTold = await tell(this.#record);
         this.#retellAtMs = isTold ? null : nowMs + RETELL_MS;
         return isTold;
       },

@@ -3,11 +3,22 @@
  * plain data (contract.ts); it never throws at a caller for what the world may do.
  */
 import { DurableObject } from "cloudflare:workers";
+import { parseObjectName } from "../core/shard.ts";
 import { type Bindings, readSettings } from "../env.ts";
 import { Log } from "../log/log.ts";
-import type { ConfigRecord } from "../tenants/config.ts";
-import { nextVersion, openCall, RETELL_MS, readStored, type Stored, tellKv, versionConflict } from "./configuration.ts";
+import type { ConfigRecord, TenantConfig } from "../tenants/config.ts";
+import {
+  nextVersion,
+  numbered,
+  openCall,
+  RETELL_MS,
+  readStored,
+  type Stored,
+  tellKv,
+  versionConflict,
+} from "./configuration.ts";
 import type {
+  AdoptCall,
   BodyAnswer,
   ConfigureAnswer,
   ConfigureCall,
@@ -20,15 +31,17 @@ import type {
   JobAnswer,
   JobCall,
   JobView,
+  RecallAnswer,
   TenantBufferCalls,
   TenantStats,
 } from "./contract.ts";
-import type { Destination } from "./destination.ts";
 import { findSeq } from "./event-key.ts";
 import { deadLetterPage, eventView } from "./inspect.ts";
 import { Operator } from "./operate.ts";
+import { Peers } from "./peers.ts";
 import { Runtime, tombstoneEndMs } from "./runtime.ts";
 import { searchEvents } from "./search.ts";
+import { configOfShard } from "./shard-config.ts";
 import { tenantStats } from "./stats.ts";
 import { Wake } from "./wake.ts";
 
@@ -54,8 +67,38 @@ export class TenantBuffer extends DurableObject<Bindings> implements TenantBuffe
     if (stored === null) return { kind: "unconfigured" };
     if (call.version < stored.record.version) return { kind: "stale", record: stored.record };
     if (this.#runtime === null) return { kind: "unavailable", code: "configuration-unusable", retryAfterSeconds: 30 };
+    const { intake } = this.#runtime;
+    if (intake.isStale(call)) return { kind: "stale", record: stored.record };
     this.#checkAlarm();
-    return this.#runtime.intake.accept(call);
+    if (stored.record.layouts === undefined || stored.record.layouts.length === 0 || intake.knows(call)) {
+      return intake.accept(call);
+    }
+    const recalled = await this.#peers(call.tenant).recall(call, this.#shard, stored.record, Date.now());
+    if (recalled.kind === "unknown") return intake.accept(call, recalled.taken);
+    return recalled.kind === "behind" ? { kind: "unavailable", code: "resharding", retryAfterSeconds: 2 } : recalled;
+  }
+
+  async recall(call: IngestCall): Promise<RecallAnswer> {
+    const isTold = this.#stored !== null && this.#stored.record.version >= call.version;
+    return isTold && this.#runtime !== null ? this.#runtime.intake.recall(call) : { kind: "behind" };
+  }
+
+  async backlogs(): Promise<Readonly<Record<string, number>>> {
+    const all = this.#runtime?.roster.all ?? [];
+    return Object.fromEntries(all.map((destination) => [destination.name, destination.backlogEvents()]));
+  }
+
+  async adopt(call: AdoptCall): Promise<boolean> {
+    const { tenant, record } = call;
+    if (this.#stored !== null && this.#stored.record.version >= record.version) return true;
+    if (record.state === "deleted") {
+      if (this.#stored !== null) this.#bury(tenant, record, false);
+      return true;
+    }
+    const opened = await openCall({ tenant, record, ifVersion: null, force: true }, readSettings(this.env));
+    if ("kind" in opened) return false;
+    this.#install(tenant, record, opened, false);
+    return true;
   }
 
   async readConfig(): Promise<ConfigRecord | null> {
@@ -67,25 +110,15 @@ export class TenantBuffer extends DurableObject<Bindings> implements TenantBuffe
     if ("kind" in config) return config;
     const conflict = versionConflict(call, this.#stored);
     if (conflict !== null) return conflict;
-    const removed = (this.#runtime?.roster.all ?? []).filter(({ name }) => !Object.hasOwn(config.destinations, name));
-    if (!call.force && removed.some((destination) => destination.backlogEvents() > 0)) return hasBacklog(removed);
-    const nowMs = Date.now();
-    if (this.#stored === null) this.#log.create();
-    const record: ConfigRecord = { ...call.record, version: nextVersion(this.#stored?.record.version ?? 0, nowMs) };
-    const runtime = this.#runtime ?? this.#makeRuntime(call.tenant, { ...config, destinations: {} }, record, true);
-    const armedAtMs = this.#log.transaction(() => {
-      this.#log.tenants.write({
-        tenant: call.tenant,
-        record: JSON.stringify(record),
-        changedAtMs: nowMs,
-        untold: true,
-      });
-      runtime.reconfigure(config, record, nowMs);
-      return this.#wake.arm(runtime.drain.nextDueMs(nowMs) ?? nowMs + RETELL_MS, nowMs);
-    });
-    this.#wake.committed(armedAtMs);
-    this.#runtime = runtime;
-    this.#stored = { tenant: call.tenant, record, config, changedAtMs: nowMs, untold: true };
+    const removed = Object.entries(await this.#allBacklogs()).filter(
+      ([name, count]) => count > 0 && !Object.hasOwn(config.destinations, name),
+    );
+    if (!call.force && removed.length > 0) return { kind: "has-backlog", destinations: Object.fromEntries(removed) };
+    const record = numbered(call.record, config, this.#stored, Date.now());
+    if (record === null) {
+      return { kind: "refused", code: "resharding", detail: "shards was changed twice within the dedupe window: wait" };
+    }
+    this.#install(call.tenant, record, config, true);
     return this.#tell(call.tenant, record);
   }
 
@@ -97,26 +130,12 @@ export class TenantBuffer extends DurableObject<Bindings> implements TenantBuffe
     const conflict = versionConflict(call, this.#stored);
     if (conflict !== null) return conflict;
     if (this.#stored === null) return { kind: "refused", code: "no-such-tenant", detail: "there is nothing to delete" };
-    const destinations = this.#runtime?.roster.all ?? [];
-    if (!call.force && destinations.some((each) => each.backlogEvents() > 0)) return hasBacklog(destinations);
-    const nowMs = Date.now();
-    const version = nextVersion(this.#stored.record.version, nowMs);
-    const record: ConfigRecord = { v: 1, version, state: "deleted", keyId: "", sealed: "" };
-    this.#runtime?.drain.abandon();
-    this.#runtime = null;
-    const armedAtMs = this.#log.transaction(() => {
-      this.#log.eraseAll();
-      this.#log.tenants.write({
-        tenant: call.tenant,
-        record: JSON.stringify(record),
-        changedAtMs: nowMs,
-        untold: true,
-      });
-      return this.#wake.arm(nowMs + RETELL_MS, nowMs);
-    });
-    this.#log.reload();
-    this.#wake.committed(armedAtMs);
-    this.#stored = { tenant: call.tenant, record, config: null, changedAtMs: nowMs, untold: true };
+    const waiting = Object.entries(await this.#allBacklogs()).filter(([, count]) => count > 0);
+    if (!call.force && waiting.length > 0) return { kind: "has-backlog", destinations: Object.fromEntries(waiting) };
+    const { version, objectCount = 1, shards = 1 } = this.#stored.record;
+    const next = nextVersion(version, Date.now());
+    const record: ConfigRecord = { v: 1, version: next, state: "deleted", keyId: "", sealed: "", objectCount, shards };
+    this.#bury(call.tenant, record, true);
     return this.#tell(call.tenant, record);
   }
 
@@ -191,13 +210,69 @@ export class TenantBuffer extends DurableObject<Bindings> implements TenantBuffe
     else await this.#tendTombstone();
   }
 
+  /** Takes a configuration as the one that holds, in one transaction; `untold`: others have to be told of it. */
+  #install(tenant: string, record: ConfigRecord, config: TenantConfig, untold: boolean): void {
+    const nowMs = Date.now();
+    if (this.#stored === null) this.#log.create();
+    const own = configOfShard(config);
+    const runtime = this.#runtime ?? this.#makeRuntime(tenant, { ...own, destinations: {} }, record, untold);
+    const snapshot = runtime.roster.snapshot();
+    try {
+      const armedAtMs = this.#log.transaction(() => {
+        this.#log.tenants.write({ tenant, record: JSON.stringify(record), changedAtMs: nowMs, untold });
+        runtime.reconfigure(own, record, nowMs);
+        return this.#wake.arm(runtime.drain.nextDueMs(nowMs) ?? nowMs + RETELL_MS, nowMs);
+      });
+      this.#wake.committed(armedAtMs);
+    } catch (error) {
+      runtime.roster.restore(snapshot);
+      throw error;
+    }
+    this.#runtime = runtime;
+    this.#stored = { tenant, record, config, changedAtMs: nowMs, untold };
+  }
+
+  /** The tenant is deleted: everything goes but the tombstone [O4]. */
+  #bury(tenant: string, record: ConfigRecord, untold: boolean): void {
+    const nowMs = Date.now();
+    this.#runtime?.drain.abandon();
+    this.#runtime = null;
+    const armedAtMs = this.#log.transaction(() => {
+      this.#log.eraseAll();
+      this.#log.tenants.write({ tenant, record: JSON.stringify(record), changedAtMs: nowMs, untold });
+      return this.#wake.arm(nowMs + RETELL_MS, nowMs);
+    });
+    this.#log.reload();
+    this.#wake.committed(armedAtMs);
+    this.#stored = { tenant, record, config: null, changedAtMs: nowMs, untold };
+  }
+
+  /** Events waiting at each destination of the tenant, over all its objects. */
+  async #allBacklogs(): Promise<Record<string, number>> {
+    const stored = this.#stored;
+    if (stored === null) return {};
+    const sums = new Map(Object.entries(await this.backlogs()));
+    for (const [name, count] of await this.#peers(stored.tenant).backlogs(stored.record)) {
+      sums.set(name, (sums.get(name) ?? 0) + count);
+    }
+    return Object.fromEntries(sums);
+  }
+
+  get #shard(): number {
+    return parseObjectName(this.ctx.id.name ?? "").shard;
+  }
+
+  #peers(tenant: string): Peers {
+    return new Peers(this.env, tenant);
+  }
+
   async #open(): Promise<void> {
     if (!this.#log.open()) return;
     this.#wake.learn(await this.ctx.storage.getAlarm());
     const stored = await readStored(this.#log, readSettings(this.env));
     this.#stored = stored;
     if (stored === null || stored.config === null) return;
-    this.#runtime = this.#makeRuntime(stored.tenant, stored.config, stored.record, stored.untold);
+    this.#runtime = this.#makeRuntime(stored.tenant, configOfShard(stored.config), stored.record, stored.untold);
     const runtime = this.#runtime;
     this.#log.transaction(() => runtime.checkOrigins(Date.now()));
   }
@@ -207,7 +282,8 @@ export class TenantBuffer extends DurableObject<Bindings> implements TenantBuffe
     const clock = (): number => Date.now();
     const random = (): number => Math.random();
     const parts = { storage: this.ctx.storage, env: this.env, settings, log: this.#log, wake: this.#wake, tenant };
-    return new Runtime({ ...parts, clock, random }, config, record, untold);
+    const tell = (newest: ConfigRecord): Promise<boolean> => this.#tellAll(tenant, newest);
+    return new Runtime({ ...parts, tell, clock, random }, config, record, untold);
   }
 
   #operator(): Operator | null {
@@ -227,8 +303,13 @@ export class TenantBuffer extends DurableObject<Bindings> implements TenantBuffe
     if (dueMs !== null) this.#armAt(Math.max(dueMs, nowMs + 1), nowMs);
   }
 
+  /** The tenant's other objects first, then KV: no Worker may use a layout that an object does not know yet [S2]. */
+  async #tellAll(tenant: string, record: ConfigRecord): Promise<boolean> {
+    return (await this.#peers(tenant).tell(record)) && (await tellKv(this.env, this.#log, tenant, record));
+  }
+
   async #tell(tenant: string, record: ConfigRecord): Promise<ConfigureAnswer> {
-    const everywhere = await tellKv(this.env, this.#log, tenant, record);
+    const everywhere = await this.#tellAll(tenant, record);
     if (everywhere && this.#stored?.record.version === record.version) {
       this.#stored = { ...this.#stored, untold: false };
       this.#runtime?.retellAt(null);
@@ -246,17 +327,9 @@ export class TenantBuffer extends DurableObject<Bindings> implements TenantBuffe
       this.#stored = null;
       return;
     }
-    const isTold = !stored.untold || (await tellKv(this.env, this.#log, stored.tenant, stored.record));
+    const isTold = !stored.untold || (await this.#tellAll(stored.tenant, stored.record));
     if (isTold) this.#stored = { ...stored, untold: false };
     this.#wake.learn(null);
     this.#armAt(isTold ? tombstoneEndMs(stored.changedAtMs) : nowMs + RETELL_MS, nowMs);
   }
-}
-
-function hasBacklog(destinations: readonly Destination[]): ConfigureAnswer {
-  const withBacklog = destinations.filter((destination) => destination.backlogEvents() > 0);
-  return {
-    kind: "has-backlog",
-    destinations: Object.fromEntries(withBacklog.map((destination) => [destination.name, destination.backlogEvents()])),
-  };
 }

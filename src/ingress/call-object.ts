@@ -16,7 +16,7 @@ const SECOND_TRY_MIN_MS = 250;
 export async function callObject(objects: TenantObjects, call: IngestCall, deadline: Deadline): Promise<CallResult> {
   for (let tries = 1; ; tries++) {
     try {
-      const answer = await deadline.within(objects.of(call.tenant, deadline.leftMs()).ingest(call));
+      const answer = await deadline.within(objects.of(call.tenant, deadline.leftMs(), call.shard ?? 0).ingest(call));
       return answer === EXPIRED ? { kind: "failed", failure: "timed-out", detail: `${tries}. try` } : answer;
     } catch (error) {
       const failure = classifyCallFailure(error);

@@ -14,6 +14,8 @@ export interface PreparedSource {
   readonly overLimit: "reject" | "absorb";
   /** How long a sender may be kept waiting for the tenant's object [I13]. */
   readonly callLimitMs: number;
+  /** Objects the tenant is spread over [S1]. */
+  readonly shards: number;
   /** With the secrets that are live whatever the time; null where some retire. */
   readonly timeless: VerifySource | null;
 }
@@ -49,6 +51,7 @@ function prepareSource(id: string, config: SourceConfig, tenant: TenantConfig): 
     row,
     overLimit: row === undefined ? "reject" : overLimitAction(row, tenant.rateLimit.action),
     callLimitMs: Math.min(CALL_LIMIT_MAX_MS, (row?.timeLimitMs ?? CALL_LIMIT_MAX_MS) * 0.8),
+    shards: tenant.shards,
     timeless: retires ? null : verifySource(id, config, 0),
   };
 }

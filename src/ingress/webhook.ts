@@ -1,5 +1,6 @@
 /** A POST of a live tenant: which source, the body, the signature, and then the tenant's object [I2]. */
 import { unreachable } from "../core/assert.ts";
+import { shardOf } from "../core/shard.ts";
 import { answerHandshake } from "../providers/handshake.ts";
 import { keptHeaders } from "../providers/headers.ts";
 import { identify } from "../providers/identify.ts";
@@ -140,6 +141,7 @@ async function store(
     arrival.headers,
   );
   const headers = JSON.stringify(kept);
+  const keys = await ingestKeys(identity.eventId, identity.trust, bodySha256);
   const call = {
     tenant: passage.route.tenant,
     version,
@@ -152,7 +154,8 @@ async function store(
     headers: headers === "{}" ? "" : headers,
     hops: passage.hops,
     overLimit: candidate.overLimit,
-    keys: await ingestKeys(identity.eventId, identity.trust, bodySha256),
+    shard: shardOf(keys, candidate.shards),
+    keys,
     body: arrival.body,
   };
   const result = await callObject(parts.objects, call, passage.callDeadline(candidate.callLimitMs));

@@ -1,4 +1,5 @@
 import type { DeliverySettings } from "../core/delivery/settings.ts";
+import type { Layout } from "../core/shard.ts";
 
 /**
  * The configuration of a tenant as it is stored (sealed as a whole [O3]) and read on the ingress path: validated,
@@ -67,6 +68,12 @@ export interface ConfigRecord {
   readonly state: "live" | "deleted";
   /** Which CONFIG_KEY sealed it. */
   readonly keyId: string;
+  /** Objects the tenant is spread over [S1]; absent: 1. */
+  readonly shards?: number;
+  /** Earlier spreads whose objects are asked before an event is stored [S2]. */
+  readonly layouts?: readonly Layout[];
+  /** Objects that may hold something of the tenant: the most shards it ever had. */
+  readonly objectCount?: number;
   /** base64 of iv ‖ AES-256-GCM(JSON of TenantConfig), the tenant id bound in as additional data. */
   readonly sealed: string;
 }
