@@ -22,6 +22,15 @@ export default defineConfig({
         },
       },
       {
+        // The providers' own packages, which have a lock file of their own: `scripts/test.ts` installs them first.
+        test: {
+          name: "oracles",
+          include: ["test/oracles/**/*.test.ts"],
+          environment: "node",
+          testTimeout: 30_000,
+        },
+      },
+      {
         plugins: [
           cloudflareTest({
             wrangler: { configPath: "./wrangler.toml" },

@@ -1,6 +1,7 @@
 /**
  * `npm test`: every Vitest project, those with real processes after the others, as they would disturb each other on a
- * small machine. The last line is `N passed, N failed`, summed over all; the exit code is 0 only if tests ran and all passed.
+ * small machine, and those that need packages of their own by themselves. The last line is `N passed, N failed`,
+ * summed over all; the exit code is 0 only if tests ran and all passed.
  *
  * Arguments are handed to Vitest (`npm test -- test/core`), all projects in one run then.
  */
@@ -9,7 +10,10 @@ import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { installOracles } from "./oracles.ts";
 
+/** The tests by the providers' own packages. */
+const ORACLES_PROJECT = "oracles";
 /** Projects whose tests start processes of their own, kill them, and wait for real time. */
 const PROCESS_PROJECTS: ReadonlySet<string> = new Set(["crash"]);
 
@@ -34,7 +38,8 @@ async function main(args: readonly string[]): Promise<number> {
   const runs = args.length > 0 ? [args] : await runsByProject();
   let total: Count = { passed: 0, failed: 0 };
   for (const run of runs) {
-    const count = await runVitest(run);
+    const isReady = !run.some((arg) => arg.includes(ORACLES_PROJECT)) || (await installOracles());
+    const count = isReady ? await runVitest(run) : { passed: 0, failed: 1 };
     total = { passed: total.passed + count.passed, failed: total.failed + count.failed };
   }
   console.log(`\n${total.passed} passed, ${total.failed} failed`);
@@ -48,8 +53,9 @@ async function runsByProject(): Promise<readonly (readonly string[])[]> {
     const test = typeof project === "object" && "test" in project ? project.test : undefined;
     return typeof test?.name === "string" ? [test.name] : [];
   });
-  const quick = names.filter((name) => !PROCESS_PROJECTS.has(name));
-  const slow = names.filter((name) => PROCESS_PROJECTS.has(name));
+  const isSlow = (name: string): boolean => PROCESS_PROJECTS.has(name) || name === ORACLES_PROJECT;
+  const quick = names.filter((name) => !isSlow(name));
+  const slow = names.filter(isSlow);
   return [quick, ...slow.map((name) => [name])].map((group) => group.map((name) => `--project=${name}`));
 }
 
