@@ -49,8 +49,9 @@ export class Wake {
     if (this.isRunOn(nowMs)) return this.#armedAtMs;
     const armed = this.#armedAtMs;
     const isMissing = armed === null || nowMs - armed > OVERDUE_MS;
-    if (!isMissing && armed <= dueMs) return armed;
     const atMs = Math.max(Math.ceil(dueMs), nowMs + 1);
+    // What is due now is due in a millisecond as far as the alarm goes: setting it again would cost a row for nothing.
+    if (!isMissing && armed <= atMs) return armed;
     this.#set(atMs);
     return atMs;
   }
