@@ -38,6 +38,14 @@ export function hostOf(config: DestinationConfig, settings: Settings): string {
   return url !== undefined && URL.canParse(url) ? new URL(url).host : "";
 }
 
+/** The host of a destination that all tenants send to through one gate [V27], or null. */
+export function sharedHostOf(config: DestinationConfig, settings: Settings): string | null {
+  const url = config.kind === "http" ? httpDestination(config, settings)?.url : undefined;
+  if (url === undefined || !URL.canParse(url)) return null;
+  const host = new URL(url).hostname.replace(/\.+$/, "");
+  return config.url === null || settings.sharedOrigins.hosts.includes(host) ? host : null;
+}
+
 export interface Sent {
   readonly outcome: Outcome;
   readonly batchId: string;
@@ -55,6 +63,7 @@ export async function send(
   const id = await batchId(
     `${tenant}/${name}`,
     request.events.map((event) => event.eventId),
+    request.job,
   );
   switch (config.kind) {
     case "http": {
