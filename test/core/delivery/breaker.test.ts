@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { drainNow } from "../../../src/core/delivery/machine.ts";
 import { always, healthy, type Origin, poisoned, type Reply, script, settingsWith } from "./origins.ts";
-import { Simulation, START_MS } from "./simulation.ts";
-import { timedTrace, trace } from "./trace.ts";
+import { Simulation } from "./simulation.ts";
+import { START_MS, timedTrace, trace } from "./trace.ts";
 
 const SINGLES = settingsWith({ batch: { maxEvents: 1, flushDelayMs: 0 } });
 const AT_ONCE = settingsWith({ batch: { flushDelayMs: 0 } });

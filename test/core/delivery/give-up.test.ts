@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { pause, resume } from "../../../src/core/delivery/machine.ts";
 import { always, healthy, type Origin, poisoned, type Reply, settingsWith, until } from "./origins.ts";
-import { Simulation, START_MS } from "./simulation.ts";
+import { Simulation } from "./simulation.ts";
+import { START_MS } from "./trace.ts";
 
 const HOUR_MS = 3_600_000;
 const AT_ONCE = settingsWith({ batch: { flushDelayMs: 0 } });

@@ -1,7 +1,7 @@
 import { invariant } from "../../../src/core/assert.ts";
 import type { DeliveryRow, Live } from "../../../src/core/delivery/machine.ts";
 import type { DeliverySettings } from "../../../src/core/delivery/settings.ts";
-import type { SimulatedTenant } from "./simulated-tenant.ts";
+import type { Loaded, SimulatedTenant } from "./simulated-tenant.ts";
 
 /** What holds after every step of a destination's life, whatever happens. */
 export function checkInvariants(
@@ -38,4 +38,13 @@ function checkLedger(row: DeliveryRow, tenant: SimulatedTenant): void {
   ).length;
   const ended = tenant.delivered.size + tenant.dead.size + tenant.filtered.size + tenant.erased.size - erasedAhead;
   invariant(covered === ended + asideCount, `[X5] ${covered} numbers covered, ${ended} ended, ${asideCount} set aside`);
+}
+
+/** A request in strict order begins with the first event that is not settled [V15]. */
+export function checkOrder(row: DeliveryRow, { events }: Loaded, tenant: SimulatedTenant): void {
+  const [first] = events;
+  if (first === undefined || first.aside !== null) return;
+  for (let seq = row.position + 1; seq < first.seq; seq++) {
+    invariant(tenant.erased.has(seq) || !tenant.event(seq).passes, "[V15] nothing passes the head");
+  }
 }

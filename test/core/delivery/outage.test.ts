@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { always, healthy, poisoned, QUICK, type Reply, randomly, settingsWith, until } from "./origins.ts";
-import { Simulation, START_MS } from "./simulation.ts";
+import { Simulation } from "./simulation.ts";
+import { START_MS } from "./trace.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { settle } from "../../../src/core/delivery/machine.ts";
 import { healthy, type Origin, poisoned, type Reply, settingsWith } from "./origins.ts";
-import { Simulation, START_MS } from "./simulation.ts";
-import { trace } from "./trace.ts";
+import { Simulation } from "./simulation.ts";
+import { START_MS, trace } from "./trace.ts";
 
 describe("when a batch goes out", () => {
   const cases: { name: string; arrivals: [count: number, afterMs: number][]; sentAtMs: number[]; sizes: number[] }[] = [

@@ -28,33 +28,18 @@ import {
 } from "../../../src/core/delivery/machine.ts";
 import type { Outcome } from "../../../src/core/delivery/outcome.ts";
 import type { DeliverySettings } from "../../../src/core/delivery/settings.ts";
-import { checkInvariants } from "./invariants.ts";
-import { type Origin, outcomeOf, type Reply } from "./origins.ts";
+import { Arrivals } from "./arrivals.ts";
+import { checkInvariants, checkOrder } from "./invariants.ts";
+import { type Origin, outcomeOf } from "./origins.ts";
 import { seeded } from "./random.ts";
 import { type Loaded, SimulatedTenant } from "./simulated-tenant.ts";
-
-/** A request as it was made, for a test to look at. */
-export interface Request {
-  readonly atMs: number;
-  readonly lane: PlannedRequest["lane"];
-  readonly batchId: string;
-  readonly seqs: readonly number[];
-  readonly reply: Reply;
-}
-
-interface Arrival {
-  readonly atMs: number;
-  readonly sizeBytes: number;
-  readonly passes: boolean;
-}
+import { type Request, START_MS } from "./trace.ts";
 
 interface OnItsWay {
   readonly requestId: number;
   readonly landsAtMs: number;
   readonly outcome: Outcome;
 }
-
-export const START_MS = 1_795_910_400_000;
 
 export class Simulation {
   nowMs = START_MS;
@@ -71,8 +56,7 @@ export class Simulation {
   readonly crashedWith = new Map<number, number>();
   crashes = 0;
   #onItsWay: OnItsWay[] = [];
-  /** The next one last. */
-  #arrivals: Arrival[] = [];
+  readonly #arrivals = new Arrivals();
   #nextId = 1;
   readonly #random: () => number;
   readonly #lookAheadMax: number;
@@ -89,17 +73,15 @@ export class Simulation {
   arrive(count: number, afterMs = 0, event: { sizeBytes?: number; passes?: boolean } = {}): void {
     const atMs = this.nowMs + afterMs;
     const { sizeBytes = 100, passes = true } = event;
-    this.#schedule(Array.from({ length: count }, () => ({ atMs, sizeBytes, passes })));
+    this.#arrivals.announce(Array.from({ length: count }, () => ({ atMs, sizeBytes, passes })));
   }
 
   /** Events one after another, evenly. */
   arriveEvenly(count: number, overMs: number): void {
     const atMs = (index: number): number => this.nowMs + Math.floor((index * overMs) / count);
-    this.#schedule(Array.from({ length: count }, (_, index) => ({ atMs: atMs(index), sizeBytes: 100, passes: true })));
-  }
-
-  #schedule(arrivals: readonly Arrival[]): void {
-    this.#arrivals = [...this.#arrivals.toReversed(), ...arrivals].sort((a, b) => a.atMs - b.atMs).reverse();
+    this.#arrivals.announce(
+      Array.from({ length: count }, (_, index) => ({ atMs: atMs(index), sizeBytes: 100, passes: true })),
+    );
   }
 
   /** Lets that much time pass, or as much as it takes until `isEnough`. */
@@ -112,7 +94,7 @@ export class Simulation {
       this.check();
       if (isEnough()) return;
       const nextMs = Math.min(
-        this.#arrivals.at(-1)?.atMs ?? Number.POSITIVE_INFINITY,
+        this.#arrivals.nextMs,
         ...this.#onItsWay.map((each) => each.landsAtMs),
         waitUntilMs ?? Number.POSITIVE_INFINITY,
       );
@@ -127,7 +109,13 @@ export class Simulation {
   }
 
   runUntilIdle(maxMs: number): void {
-    this.run(maxMs, () => this.tenant.backlog() === 0 && this.#arrivals.length === 0 && this.live.flights.length === 0);
+    this.run(
+      maxMs,
+      () =>
+        this.tenant.backlog() === 0 &&
+        this.#arrivals.nextMs === Number.POSITIVE_INFINITY &&
+        this.live.flights.length === 0,
+    );
   }
 
   check(): void {
@@ -177,12 +165,7 @@ export class Simulation {
   }
 
   #takeIn(): void {
-    for (
-      let next = this.#arrivals.at(-1);
-      next !== undefined && next.atMs <= this.nowMs;
-      next = this.#arrivals.at(-1)
-    ) {
-      this.#arrivals.pop();
+    for (let next = this.#arrivals.take(this.nowMs); next !== undefined; next = this.#arrivals.take(this.nowMs)) {
       this.tenant.append(this.nowMs, next.sizeBytes, next.passes);
     }
     for (const landed of this.#onItsWay.filter((each) => each.landsAtMs <= this.nowMs)) {
@@ -239,7 +222,7 @@ export class Simulation {
     if (request.lane === "resend" && request.batchId !== null && seqs.length === request.seqs.length) {
       invariant(request.batchId === batchId, "[V26] a batch that is sent again unchanged keeps its id");
     }
-    this.#checkOrder(loaded);
+    if (this.settings.ordering === "strict") checkOrder(this.row, loaded, this.tenant);
     const started = { id: this.#nextId++, batchId, lane: request.lane, ...loaded };
     const begun = begin(this.row, this.live, started, { nowMs: this.nowMs, settings: this.settings });
     this.row = JSON.parse(JSON.stringify(begun.row)) as DeliveryRow;
@@ -275,14 +258,6 @@ export class Simulation {
     invariant(fresh !== null, "what was planned is there");
     const seqs = fresh.events.slice(0, request.takeMax).map((event) => event.seq);
     return this.tenant.loadStretch(request.fromSeq, seqs.at(-1) ?? request.fromSeq, seqs);
-  }
-
-  #checkOrder({ events }: Loaded): void {
-    if (this.settings.ordering === "relaxed" || events[0]?.aside !== null) return;
-    const { position } = this.row;
-    for (let seq = position + 1; seq < events[0].seq; seq++) {
-      invariant(this.tenant.erased.has(seq) || !this.tenant.event(seq).passes, "[V15] nothing passes the head");
-    }
   }
 
   #bury(burial: Plan & { kind: "bury" }): void {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { remove } from "../../../src/core/delivery/machine.ts";
 import { always, healthy, type Origin, poisoned, type Reply, script, settingsWith, until } from "./origins.ts";
-import { Simulation, START_MS } from "./simulation.ts";
-import { trace } from "./trace.ts";
+import { Simulation } from "./simulation.ts";
+import { START_MS, trace } from "./trace.ts";
 
 const HOUR_MS = 3_600_000;
 const STRICT = settingsWith({

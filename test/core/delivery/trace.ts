@@ -1,6 +1,18 @@
+import type { PlannedRequest } from "../../../src/core/delivery/machine.ts";
 import { rangesOf } from "../../../src/core/delivery/ranges.ts";
 import type { Reply } from "./origins.ts";
-import { type Request, START_MS } from "./simulation.ts";
+
+/** When every simulation begins. */
+export const START_MS = 1_795_910_400_000;
+
+/** A request as it was made, for a test to look at. */
+export interface Request {
+  readonly atMs: number;
+  readonly lane: PlannedRequest["lane"];
+  readonly batchId: string;
+  readonly seqs: readonly number[];
+  readonly reply: Reply;
+}
 
 /** Requests as a person reads them: `fresh 1-8: 500`. */
 export function trace(requests: readonly Request[]): string[] {
