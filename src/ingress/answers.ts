@@ -4,7 +4,8 @@ import { unreachable } from "../core/assert.ts";
 import type { HandshakeAnswer } from "../providers/handshake.ts";
 import type { AnswerFacts } from "../providers/row.ts";
 
-const JSON_HEADERS = new Headers({ "content-type": "application/json", "cache-control": "no-store" });
+/** Built once, and no more than needed: headers cost more than all else in an answer, and nobody caches a POST. */
+const JSON_HEADERS = new Headers({ "content-type": "application/json" });
 const BUFFERED = { status: 202, headers: JSON_HEADERS };
 const DEDUPLICATED = { status: 200, headers: JSON_HEADERS };
 
@@ -63,7 +64,6 @@ function notNow(status: number, name: "rate_limited" | "unavailable", retryAfter
     status,
     headers: {
       "content-type": "application/json",
-      "cache-control": "no-store",
       "retry-after": String(Math.max(1, Math.ceil(retryAfterSeconds))),
     },
   });
