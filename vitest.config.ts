@@ -39,6 +39,7 @@ export default defineConfig({
                 ADMIN_TOKEN: "test-admin-token",
                 CONFIG_KEY: "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
                 ALLOW_INSECURE_DESTINATIONS: "true",
+                SHARED_ORIGIN_HOSTS: "shared-1.test,shared-2.test,shared-3.test",
               },
             },
           }),
@@ -47,7 +48,7 @@ export default defineConfig({
           name: "workers",
           // One runtime for all files: starting one costs seconds, and each test has a tenant of its own.
           isolate: false,
-          include: ["test/{log,buffer,tenants,sinks,ingress,admin,flow,alerts,observe}/**/*.test.ts"],
+          include: ["test/{log,buffer,tenants,sinks,ingress,admin,flow,alerts,observe,gate,sweep}/**/*.test.ts"],
           // The first call of a file loads the whole Worker, which a busy machine takes its time for.
           testTimeout: 30_000,
         },
