@@ -31,6 +31,7 @@ export class Operator {
     const destination = this.#runtime.roster.find(name);
     if (destination === null) return false;
     const nowMs = this.#clock();
+    if (kind !== "pause") destination.notBeforeMs = 0;
     this.#change(nowMs, kind === "pause" ? null : nowMs + 1, () => {
       const { row, live } = destination.memory;
       destination.believe({ ...destination.memory, ...acts[kind](row, live, nowMs) });
