@@ -69,7 +69,7 @@ const malformed: readonly (readonly [string, unknown])[] = [
 test.each(malformed)("[O2] %s = %j is named, its value is not, and it counts as absent", (setting, value) => {
   const settings = parseSettings({ [setting]: value });
   expect(settings.problems.map((problem) => problem.setting)).toEqual([setting]);
-  if (typeof value === "string") expect(JSON.stringify(settings.problems)).not.toContain(value);
+  if (typeof value === "string" && value.length > 2) expect(JSON.stringify(settings.problems)).not.toContain(value);
   expect({ ...settings, problems: [] }).toEqual(parseSettings({}));
 });
 
