@@ -4,6 +4,7 @@ import { classifyCallFailure } from "../core/call-failure.ts";
 import { logLine } from "../observe/log-line.ts";
 import { isId } from "../tenants/ids.ts";
 import { isAdmin } from "./auth.ts";
+import { addEventRoutes } from "./event-routes.ts";
 import { addOperationRoutes } from "./operation-routes.ts";
 import type { AdminParts } from "./parts.ts";
 import { Problem } from "./problem.ts";
@@ -31,6 +32,7 @@ export function buildAdmin(parts: AdminParts): Hono {
 
   addTenantRoutes(app, parts);
   addOperationRoutes(app, parts);
+  addEventRoutes(app, parts);
 
   app.notFound(() => new Problem(404, "not-found", "The admin API has no such call.").toResponse());
   app.onError((error) => {

@@ -108,7 +108,7 @@ async function requireConfigured(parts: AdminParts, tenant: string, answer: Conf
     }
     case "refused":
       if (answer.code === "no-such-tenant") throw noSuchTenant();
-      throw new Problem(400, answer.code, answer.detail);
+      throw new Problem(answer.code === "resharding" ? 409 : 400, answer.code, answer.detail);
     default:
       return unreachable(answer);
   }

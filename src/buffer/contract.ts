@@ -187,6 +187,8 @@ export interface JobCall {
   readonly filter?: Selection;
   readonly all?: boolean;
   readonly dryRun: boolean;
+  /** The job's id, where several objects are to share it. */
+  readonly id?: string;
 }
 
 /** `job` null: a dry run, or it is done already. `count`: the events it is about. */

@@ -7,6 +7,7 @@ import type { AttemptView, DeadLetterQuery, DeadLetterView, EventDestinationView
 import type { Destination } from "./destination.ts";
 import { placeOf } from "./event-state.ts";
 import type { Roster } from "./roster.ts";
+import { nextDead } from "./walk.ts";
 
 /** The event of this id with its state at each destination; null where it is not known, or its row is gone. */
 export function eventView(log: Log, roster: Roster, seq: number): EventView | null {
@@ -60,55 +61,48 @@ function views(attempts: readonly Attempt[]): AttemptView[] {
   }));
 }
 
-/** A page of dead letters, oldest first; the cursor is the last sequence number shown. */
+const DEAD_ROWS_MAX = 5_000;
+const DEAD_STRETCH_ROWS = 200;
+
+/** A page of dead letters, oldest first; the cursor is the last sequence number looked at. It may be empty and have one. */
 export function deadLetterPage(
   log: Log,
   query: DeadLetterQuery,
 ): { readonly items: readonly DeadLetterView[]; readonly cursor: string | null } {
-  const afterSeq = query.cursor === null ? 0 : Number(query.cursor);
-  const alone = log.dead.list(query.destination, "dead", afterSeq, query.limit);
-  const together = log.dead.ranges.list(query.destination, "dead", afterSeq, query.limit);
-  const items: DeadLetterView[] = alone.flatMap((letter) => {
-    const attempts = parseAttempts(letter.attempts);
-    return view(log, query.destination, letter.seq, letter.reason, letter.diedAtMs, attempts, letter.charged);
-  });
-  for (const range of together) {
-    const first = Math.max(range.firstSeq, afterSeq + 1);
-    const last = Math.min(range.lastSeq, first + query.limit - 1);
-    for (let seq = first; seq <= last; seq += 1) {
-      items.push(...view(log, query.destination, seq, range.reason, range.diedAtMs, [], 0));
+  const { destination, limit } = query;
+  const throughSeq = log.segments.high.seq;
+  const items: DeadLetterView[] = [];
+  let fromSeq = query.cursor === null ? 1 : Number(query.cursor) + 1;
+  for (let rows = 0; rows < DEAD_ROWS_MAX; rows += DEAD_STRETCH_ROWS) {
+    const stretch = nextDead(log, destination, query, fromSeq, throughSeq, DEAD_STRETCH_ROWS);
+    for (const head of stretch.heads) {
+      const line = deadLetterView(log, destination, head.seq);
+      if (line !== null) items.push(line);
+      if (items.length >= limit) return { items, cursor: String(head.seq) };
     }
+    if (stretch.nextSeq === null) return { items, cursor: null };
+    fromSeq = stretch.nextSeq;
   }
-  items.sort((a, b) => Number(a.seq) - Number(b.seq));
-  const page = items.slice(0, query.limit);
-  return { items: page, cursor: page.length < query.limit ? null : (page.at(-1)?.seq ?? null) };
+  return { items, cursor: String(fromSeq - 1) };
 }
 
-function view(
-  log: Log,
-  destination: string,
-  seq: number,
-  reason: string,
-  diedAtMs: number,
-  attempts: readonly Attempt[],
-  charged: number,
-): DeadLetterView[] {
+function deadLetterView(log: Log, destination: string, seq: number): DeadLetterView | null {
   const meta = log.events.meta(seq);
-  if (meta === null) return [];
-  const last = attempts.at(-1);
-  return [
-    {
-      id: meta.eventId,
-      seq: String(seq),
-      destination,
-      source: meta.source,
-      type: meta.type,
-      reason,
-      receivedAt: new Date(meta.receivedAtMs).toISOString(),
-      diedAt: new Date(diedAtMs).toISOString(),
-      attempts: charged,
-      lastStatus: last?.status ?? null,
-      lastResponse: last?.excerpt ?? "",
-    },
-  ];
+  const letter = log.dead.find(destination, seq);
+  const died = letter ?? log.dead.ranges.find(destination, seq);
+  if (meta === null || died === null) return null;
+  const last = parseAttempts(letter?.attempts ?? "").at(-1);
+  return {
+    id: meta.eventId,
+    seq: String(seq),
+    destination,
+    source: meta.source,
+    type: meta.type,
+    reason: died.reason,
+    receivedAt: new Date(meta.receivedAtMs).toISOString(),
+    diedAt: new Date(died.diedAtMs).toISOString(),
+    attempts: letter?.charged ?? 0,
+    lastStatus: last?.status ?? null,
+    lastResponse: last?.excerpt ?? "",
+  };
 }

@@ -184,7 +184,7 @@ export class TenantBuffer extends DurableObject<Bindings> implements TenantBuffe
 
   async startJob(call: JobCall): Promise<JobAnswer> {
     const [destination = ""] = call.destinations;
-    const answer = await this.#operator()?.startJob(call, crypto.randomUUID());
+    const answer = await this.#operator()?.startJob(call, call.id ?? crypto.randomUUID());
     return answer ?? { kind: "no-such-destination", destination };
   }
 

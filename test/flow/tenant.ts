@@ -96,6 +96,17 @@ export class Tenant {
     return bindings.TENANT_BUFFER.getByName(this.name);
   }
 
+  /** As `settle`, for each of a tenant's objects. */
+  async settleShards(count: number): Promise<void> {
+    for (let shard = 0; shard < count; shard += 1) {
+      const stub = bindings.TENANT_BUFFER.getByName(shard === 0 ? this.name : `${this.name}.${shard}`);
+      for (let runs = 0; runs < 20 && (await runDurableObjectAlarm(stub)); runs += 1) {
+        const { destinations } = await this.stats();
+        if (Object.values(destinations).every((each) => each.backlog === 0)) break;
+      }
+    }
+  }
+
   /** The object's calls, as the Worker makes them. */
   get calls(): TenantBufferCalls {
     return this.stub as unknown as TenantBufferCalls;
