@@ -88,10 +88,10 @@ test("[X2] a redrive by ids says how many it moved; what is not dead is not move
   const redrive = (body: unknown) => call("POST", `/admin/tenants/${name}/dead-letters/redrive`, body);
   expect((await redrive({ ids: ["internal:one", "internal:nothing"] })).json).toMatchObject({ count: 0 });
   expect((await redrive({ destination: "nothing", ids: ["x"] })).status).toBe(404);
-  const wrong = await redrive({ ids: [], all: true, dryRun: "yes" });
+  const wrong = await redrive({ ids: [], colour: "red", dryRun: "yes" });
   expect([wrong.status, (wrong.json.errors as { path: string }[]).map((error) => error.path)]).toEqual([
     400,
-    ["all", "dryRun", "ids"],
+    ["colour", "dryRun", "ids"],
   ]);
   expect((await redrive({ ids: Array.from({ length: 1_001 }, () => "x") })).status).toBe(400);
 });
