@@ -1,6 +1,6 @@
 /** Events that died together, as ranges of the log [L6]: at most one row per 1,000 events. */
 import type { DeadState } from "./dead-letters.ts";
-import type { Sql, SqlRow } from "./sql.ts";
+import type { Sql, SqlRow, SqlValue } from "./sql.ts";
 
 export interface DeadRange {
   readonly firstSeq: number;
@@ -33,9 +33,16 @@ const RANGE = "first_seq, last_seq, event_count, state, reason, died_at_ms, expi
 
 export class DeadRanges {
   readonly #sql: Sql;
+  /** Kept until a range changes: it is asked for at every step of a run, and has no index that each range would pay for. */
+  #nextExpiryMs: number | null | undefined;
 
   constructor(sql: Sql) {
     this.#sql = sql;
+  }
+
+  /** Forgets what it knows of the table: a transaction was rolled back, or the table was made anew. */
+  reload(): void {
+    this.#nextExpiryMs = undefined;
   }
 
   /** Records that `eventCount` events of a range died together; a range that goes on from the last one is joined to it. */
@@ -50,7 +57,7 @@ export class DeadRanges {
       range.diedAtMs - before.diedAtMs < 3_600_000 &&
       before.eventCount + range.eventCount <= RANGE_EVENTS_MAX
     ) {
-      this.#sql.run(
+      this.#change(
         "UPDATE dead_range SET last_seq = ?, event_count = event_count + ?, expires_at_ms = ? WHERE destination = ? AND first_seq = ?",
         range.lastSeq,
         range.eventCount,
@@ -71,7 +78,7 @@ export class DeadRanges {
 
   /** Takes one event out of a range, which is split there; `countIn` says how many dead events a part holds. */
   split(destination: string, range: DeadRange, seq: number, countIn: (first: number, last: number) => number): void {
-    this.#sql.run("DELETE FROM dead_range WHERE destination = ? AND first_seq = ?", destination, range.firstSeq);
+    this.#change("DELETE FROM dead_range WHERE destination = ? AND first_seq = ?", destination, range.firstSeq);
     const before = seq > range.firstSeq ? countIn(range.firstSeq, seq - 1) : 0;
     const after = range.eventCount - 1 - before;
     if (before > 0) this.#writeRange(destination, { ...range, lastSeq: seq - 1, eventCount: before });
@@ -91,12 +98,15 @@ export class DeadRanges {
       .map(rangeFromRow);
   }
 
-  /** When the next range's time is over, or null. */
+  /** When the next range's time is over, or null; to be asked outside a transaction. */
   nextExpiryMs(): number | null {
-    const row = this.#sql.first<{ at: number | null }>(
-      "SELECT min(expires_at_ms) AS at FROM dead_range WHERE state = 'dead'",
-    );
-    return row?.at ?? null;
+    if (this.#nextExpiryMs === undefined) {
+      const row = this.#sql.first<{ at: number | null }>(
+        "SELECT min(expires_at_ms) AS at FROM dead_range WHERE state = 'dead'",
+      );
+      this.#nextExpiryMs = row?.at ?? null;
+    }
+    return this.#nextExpiryMs;
   }
 
   /** Marks ranges past their time, at most `limit`. */
@@ -107,7 +117,7 @@ export class DeadRanges {
       limit,
     );
     for (const row of rows) {
-      this.#sql.run(
+      this.#change(
         "UPDATE dead_range SET state = 'expired' WHERE destination = ? AND first_seq = ?",
         row.destination,
         row.first_seq,
@@ -117,7 +127,7 @@ export class DeadRanges {
   }
 
   forgetUpTo(destination: string, seq: number): void {
-    this.#sql.run(
+    this.#change(
       "DELETE FROM dead_range WHERE destination = ? AND last_seq <= ? AND state <> 'dead'",
       destination,
       seq,
@@ -125,7 +135,12 @@ export class DeadRanges {
   }
 
   removeAll(destination: string): void {
-    this.#sql.run("DELETE FROM dead_range WHERE destination = ?", destination);
+    this.#change("DELETE FROM dead_range WHERE destination = ?", destination);
+  }
+
+  #change(statement: string, ...bindings: readonly SqlValue[]): void {
+    this.#sql.run(statement, ...bindings);
+    this.#nextExpiryMs = undefined;
   }
 
   #rangeUpTo(destination: string, seq: number): DeadRange | null {
@@ -138,7 +153,7 @@ export class DeadRanges {
   }
 
   #writeRange(destination: string, range: DeadRange): void {
-    this.#sql.run(
+    this.#change(
       `INSERT INTO dead_range (destination, ${RANGE}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       destination,
       range.firstSeq,

@@ -82,6 +82,7 @@ export class Log {
   reload(): void {
     this.meter.restore(this.segments.load());
     for (const meter of this.cursors.readAll().meters) this.meter.restore(meter);
+    this.dead.ranges.reload();
   }
 
   /** One commit: everything in `change` or nothing. What memory holds is the caller's to restore after a throw [L5]. */
