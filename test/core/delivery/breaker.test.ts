@@ -1,8 +1,11 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { drainNow } from "../../../src/core/delivery/machine.ts";
 import { always, healthy, type Origin, poisoned, type Reply, script, settingsWith } from "./origins.ts";
 import { Simulation } from "./simulation.ts";
 import { START_MS, timedTrace, trace } from "./trace.ts";
+
+/** Simulated hours take seconds where the machine is shared. */
+vi.setConfig({ testTimeout: 60_000 });
 
 const SINGLES = settingsWith({ batch: { maxEvents: 1, flushDelayMs: 0 } });
 const AT_ONCE = settingsWith({ batch: { flushDelayMs: 0 } });

@@ -1,7 +1,10 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { always, poisoned, QUICK, script, settingsWith } from "./origins.ts";
 import { Simulation } from "./simulation.ts";
 import { trace } from "./trace.ts";
+
+/** Simulated hours take seconds where the machine is shared. */
+vi.setConfig({ testTimeout: 60_000 });
 
 describe("the search for a culprit", () => {
   const cases: { name: string; seq: number; lines: string[] }[] = [

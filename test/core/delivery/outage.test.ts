@@ -1,7 +1,10 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { always, healthy, poisoned, QUICK, type Reply, randomly, settingsWith, until } from "./origins.ts";
 import { Simulation } from "./simulation.ts";
 import { START_MS } from "./trace.ts";
+
+/** Simulated hours take seconds where the machine is shared. */
+vi.setConfig({ testTimeout: 60_000 });
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;

@@ -1,8 +1,11 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { settle } from "../../../src/core/delivery/machine.ts";
 import { healthy, type Origin, poisoned, type Reply, settingsWith } from "./origins.ts";
 import { Simulation } from "./simulation.ts";
 import { START_MS, trace } from "./trace.ts";
+
+/** Simulated hours take seconds where the machine is shared. */
+vi.setConfig({ testTimeout: 60_000 });
 
 describe("when a batch goes out", () => {
   const cases: { name: string; arrivals: [count: number, afterMs: number][]; sentAtMs: number[]; sizes: number[] }[] = [

@@ -225,7 +225,7 @@ export class Simulation {
     if (this.settings.ordering === "strict") checkOrder(this.row, loaded, this.tenant);
     const started = { id: this.#nextId++, batchId, lane: request.lane, ...loaded };
     const begun = begin(this.row, this.live, started, { nowMs: this.nowMs, settings: this.settings });
-    this.row = JSON.parse(JSON.stringify(begun.row)) as DeliveryRow;
+    this.row = begun.row;
     this.live = begun.live;
     this.#ask(started.id, request.lane, loaded, batchId);
   }
@@ -278,7 +278,7 @@ export class Simulation {
 
   #record(settlement: Settlement): void {
     invariant(settlement.row.position >= this.row.position, "[V14] the position never falls");
-    this.row = JSON.parse(JSON.stringify(settlement.row)) as DeliveryRow;
+    this.row = settlement.row;
     this.live = settlement.live;
     this.tenant.record(settlement, this.nowMs);
   }

@@ -1,8 +1,11 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { remove } from "../../../src/core/delivery/machine.ts";
 import { always, healthy, type Origin, poisoned, type Reply, script, settingsWith, until } from "./origins.ts";
 import { Simulation } from "./simulation.ts";
 import { START_MS, trace } from "./trace.ts";
+
+/** Simulated hours take seconds where the machine is shared. */
+vi.setConfig({ testTimeout: 60_000 });
 
 const HOUR_MS = 3_600_000;
 const STRICT = settingsWith({
