@@ -8,6 +8,8 @@ import { type Bindings, readSettings, type Settings } from "./env.ts";
 import { Ingress } from "./ingress/ingress.ts";
 import { isWebhookUrl } from "./ingress/route.ts";
 import { logLine } from "./observe/log-line.ts";
+import { enterRegistry } from "./sweep/registry.ts";
+import { sweep } from "./sweep/sweep.ts";
 import { TenantCache } from "./tenants/cache.ts";
 import { readRecord } from "./tenants/kv.ts";
 
@@ -38,7 +40,13 @@ function isolateOf(env: Bindings): Isolate {
   let admin: Hono | null = null;
   const isolate: Isolate = {
     settings,
-    ingress: new Ingress({ cache, objects, now, fixedClockMs: settings.fixedClockMs }),
+    ingress: new Ingress({
+      cache,
+      objects,
+      now,
+      fixedClockMs: settings.fixedClockMs,
+      register: (object) => register(env, object, now()),
+    }),
     admin: () => {
       admin ??= buildAdmin({ settings, objects, cache, now, kv: env.TENANT_CONFIG });
       return admin;
@@ -56,6 +64,15 @@ function tenantObjects(env: Bindings): TenantObjects {
       return env.TENANT_BUFFER.getByName(objectName(tenant, shard), { retry }) as unknown as TenantBufferCalls;
     },
   };
+}
+
+/** What fails here is mended by the next idle hour, or by the sweep of the day. */
+async function register(env: Bindings, object: string, nowMs: number): Promise<void> {
+  try {
+    await enterRegistry(env.TENANT_CONFIG, object, nowMs);
+  } catch (error) {
+    logLine("warn", "not-registered", { object, reason: error instanceof Error ? error.message : "unknown" });
+  }
 }
 
 /** Whether the Worker is up, and its settings are such that it can work. */
@@ -81,5 +98,10 @@ export default {
     if (pathname === "/admin" || pathname.startsWith("/admin/")) return isolate.admin().fetch(request);
     if (pathname === "/healthz") return health(isolate.settings);
     return notFound();
+  },
+
+  /** Every five minutes, by the cron trigger of wrangler.toml [V20](f). */
+  async scheduled(_controller, env): Promise<void> {
+    await sweep({ kv: env.TENANT_CONFIG, objects: tenantObjects(env), now: () => Date.now() });
   },
 } satisfies ExportedHandler<Bindings>;

@@ -32,7 +32,12 @@ export interface IngestCall {
 }
 
 export type IngestAnswer =
-  | { readonly kind: "buffered" | "deduplicated" | "reopened"; readonly eventId: string }
+  | {
+      readonly kind: "buffered" | "deduplicated" | "reopened";
+      readonly eventId: string;
+      /** Nothing had arrived for an hour: the Worker enters the object in the registry [V20](f). */
+      readonly wasIdle?: boolean;
+    }
   | { readonly kind: "rate-limited"; readonly retryAfterSeconds: number }
   | { readonly kind: "unavailable"; readonly code: string; readonly retryAfterSeconds: number }
   | { readonly kind: "stale"; readonly record: ConfigRecord }
@@ -250,6 +255,13 @@ export interface AdoptCall {
   readonly record: ConfigRecord;
 }
 
+/** What an object tells the sweep [V20](f) [O8]. */
+export interface TendAnswer {
+  readonly stats: TenantStats;
+  /** Nothing arrived for an hour, and nothing waits. */
+  readonly isIdle: boolean;
+}
+
 /** What the tenant's object answers to; every method takes and returns plain data. */
 export interface TenantBufferCalls {
   ingest(call: IngestCall): Promise<IngestAnswer>;
@@ -270,6 +282,8 @@ export interface TenantBufferCalls {
   }): Promise<ConfigureAnswer>;
   /** null: no configuration. */
   stats(): Promise<TenantStats | null>;
+  /** Sets the alarm again where it was lost, and says how things stand; null: no configuration. */
+  tend(): Promise<TendAnswer | null>;
   drain(): Promise<{ readonly drained: true }>;
   pause(destination: string): Promise<boolean>;
   resume(destination: string): Promise<boolean>;

@@ -13,6 +13,7 @@ import type { Log } from "../log/log.ts";
 import type { Segment } from "../log/segments.ts";
 import type { ConfigRecord, TenantConfig } from "../tenants/config.ts";
 import type { IngestAnswer, IngestCall, RecallAnswer } from "./contract.ts";
+import { hadBeenIdle } from "./idle.ts";
 import type { Roster, RosterSnapshot } from "./roster.ts";
 import type { Wake } from "./wake.ts";
 
@@ -240,7 +241,7 @@ export class Intake {
       }
       this.#roster.reopen(known.seq, closed, nowMs);
       totals.reopened += 1;
-      return { kind: "reopened", eventId };
+      return stored("reopened", eventId, hadBeenIdle(this.#log, nowMs));
     }
     totals.deduplicated += 1;
     if (call.trust === "signed" && !sameBytes(known.bodyDigest, digest)) totals.deduplicatedWithOtherBody += 1;
@@ -260,6 +261,7 @@ export class Intake {
     const full = this.#roster.makeRoom(this.#config, call.body.byteLength, nowMs);
     if (full !== null) return full;
     const { segments, keys, events } = this.#log;
+    const wasIdle = hadBeenIdle(this.#log, nowMs);
     const receivedAtMs = Math.max(nowMs, segments.high.receivedAtMs);
     const keySegment = this.#keySegment(nowMs);
     const bodySegment = this.#bodySegment(nowMs);
@@ -269,7 +271,7 @@ export class Intake {
     const offeredBytes = segments.high.offeredBytes + call.body.byteLength;
     events.insert(bodySegment, this.#newEvent(call, eventId, seq, receivedAtMs, offeredBytes));
     segments.high = { seq, offeredBytes, receivedAtMs };
-    return { kind: "buffered", eventId };
+    return stored("buffered", eventId, wasIdle);
   }
 
   #newEvent(call: IngestCall, eventId: string, seq: number, receivedAtMs: number, offeredBytes: number): NewEvent {
@@ -341,6 +343,10 @@ export class Intake {
 }
 
 const notStored: Refusal = { kind: "unavailable", code: "not-stored", retryAfterSeconds: 30 };
+
+function stored(kind: "buffered" | "reopened", eventId: string, wasIdle: boolean): IngestAnswer {
+  return wasIdle ? { kind, eventId, wasIdle } : { kind, eventId };
+}
 
 function sameBytes(stored: ArrayBuffer, given: Uint8Array): boolean {
   const bytes = new Uint8Array(stored);

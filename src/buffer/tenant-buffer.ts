@@ -34,8 +34,10 @@ import type {
   RecallAnswer,
   TenantBufferCalls,
   TenantStats,
+  TendAnswer,
 } from "./contract.ts";
 import { findSeq } from "./event-key.ts";
+import { isIdle } from "./idle.ts";
 import { deadLetterPage, eventView } from "./inspect.ts";
 import { Operator } from "./operate.ts";
 import { Peers } from "./peers.ts";
@@ -144,6 +146,20 @@ export class TenantBuffer extends DurableObject<Bindings> implements TenantBuffe
     if (stored === null || this.#runtime === null) return null;
     this.#checkAlarm();
     return tenantStats(stored.tenant, stored.record.version, this.#log, this.#runtime.roster, Date.now());
+  }
+
+  async tend(): Promise<TendAnswer | null> {
+    const armedAtMs = await this.ctx.storage.getAlarm();
+    const nowMs = Date.now();
+    const stored = this.#stored;
+    const runtime = this.#runtime;
+    if (stored === null || runtime === null) return null;
+    // Memory may believe in an alarm that was lost; while a run is on there is none.
+    if (!this.#wake.isRunOn(nowMs)) this.#wake.learn(armedAtMs);
+    const dueMs = runtime.drain.nextDueMs(nowMs);
+    if (dueMs !== null) this.#armAt(Math.max(dueMs, nowMs + 1), nowMs);
+    const stats = tenantStats(stored.tenant, stored.record.version, this.#log, runtime.roster, nowMs);
+    return { stats, isIdle: isIdle(this.#log, runtime.roster, nowMs) };
   }
 
   async drain(): Promise<{ readonly drained: true }> {

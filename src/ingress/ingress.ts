@@ -25,6 +25,8 @@ export interface IngressParts {
   readonly now: () => number;
   /** The time signatures are judged by, where it is fixed for conformance runs. */
   readonly fixedClockMs: number | null;
+  /** Enters an object in the registry that says that it had been idle [V20](f); never throws. */
+  readonly register?: (object: string) => Promise<void>;
   readonly log?: ThrottledLog;
 }
 
@@ -45,7 +47,8 @@ export class Ingress {
     this.#newest = new NewestConfig(parts.objects, parts.cache);
     this.#now = parts.now;
     this.#log = parts.log ?? new ThrottledLog();
-    this.#stepParts = { objects: parts.objects, budget: new BodyBudget(), fixedClockMs: parts.fixedClockMs };
+    const { objects, fixedClockMs, register = async () => {} } = parts;
+    this.#stepParts = { objects, budget: new BodyBudget(), fixedClockMs, register };
   }
 
   /** Answers a request whose path begins with `/webhook/`. */

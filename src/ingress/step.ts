@@ -24,4 +24,6 @@ export interface StepParts {
   readonly budget: BodyBudget;
   /** The time signatures are judged by, where it is fixed for conformance runs. */
   readonly fixedClockMs: number | null;
+  /** Enters an object in the registry that says that it had been idle [V20](f). */
+  readonly register: (object: string) => Promise<void>;
 }

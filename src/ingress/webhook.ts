@@ -1,6 +1,6 @@
 /** A POST of a live tenant: which source, the body, the signature, and then the tenant's object [I2]. */
 import { unreachable } from "../core/assert.ts";
-import { shardOf } from "../core/shard.ts";
+import { objectName, shardOf } from "../core/shard.ts";
 import { answerHandshake } from "../providers/handshake.ts";
 import { keptHeaders } from "../providers/headers.ts";
 import { identify } from "../providers/identify.ts";
@@ -159,6 +159,9 @@ async function store(
     body: arrival.body,
   };
   const result = await callObject(parts.objects, call, passage.callDeadline(candidate.callLimitMs));
+  if ("wasIdle" in result && result.wasIdle) {
+    passage.lifetime.waitUntil(parts.register(objectName(call.tenant, call.shard)));
+  }
   switch (result.kind) {
     case "stale":
       return result;

@@ -2,7 +2,9 @@
  * The copy of a tenant's configuration that Workers read [O4]. The tenant's object owns the configuration and writes
  * it here; a Worker only reads. Values are `ConfigRecord`s: nothing in KV is readable without the key [O3].
  */
+import { objectName } from "../core/shard.ts";
 import type { ConfigRecord } from "./config.ts";
+import { memberAt } from "./json.ts";
 
 const PREFIX = "tenant:";
 
@@ -11,6 +13,8 @@ const CACHE_TTL_SECONDS = 30;
 
 /** How long a tombstone stays, so that a Worker with an old copy learns of the deletion [O4]. */
 const TOMBSTONE_TTL_SECONDS = 86_400;
+
+const PAGE_KEYS_MAX = 1_000;
 
 /** The part of a KV namespace this needs. */
 export interface ConfigKv {
@@ -33,7 +37,7 @@ export async function readRecord(kv: ConfigKv, tenant: string): Promise<ConfigRe
 
 /** Writes the record; a deleted tenant's goes away by itself after a day. Throws when KV fails. */
 export async function writeRecord(kv: ConfigKv, tenant: string, record: ConfigRecord): Promise<void> {
-  const metadata = { version: record.version, state: record.state };
+  const metadata = { version: record.version, state: record.state, objects: record.objectCount ?? 1 };
   const options = record.state === "deleted" ? { metadata, expirationTtl: TOMBSTONE_TTL_SECONDS } : { metadata };
   await kv.put(PREFIX + tenant, JSON.stringify(record), options);
 }
@@ -49,8 +53,27 @@ export async function listTenants(
   return { tenants, cursor: page.list_complete ? null : (page.cursor ?? null) };
 }
 
+/** The names of all objects of all tenants that are not deleted. */
+export async function listObjects(kv: Pick<ConfigKv, "list">): Promise<string[]> {
+  const objects: string[] = [];
+  let cursor: string | null = null;
+  do {
+    const at: { prefix: string; limit: number } = { prefix: PREFIX, limit: PAGE_KEYS_MAX };
+    const page: ConfigKvPage = await kv.list(cursor === null ? at : { ...at, cursor });
+    for (const { name, metadata } of page.keys) {
+      if (isDeleted(metadata)) continue;
+      const count = memberAt(metadata, "objects");
+      for (let shard = 0; shard < (typeof count === "number" ? count : 1); shard += 1) {
+        objects.push(objectName(name.slice(PREFIX.length), shard));
+      }
+    }
+    cursor = page.list_complete ? null : (page.cursor ?? null);
+  } while (cursor !== null);
+  return objects;
+}
+
 function isDeleted(metadata: unknown): boolean {
-  return typeof metadata === "object" && metadata !== null && "state" in metadata && metadata.state === "deleted";
+  return memberAt(metadata, "state") === "deleted";
 }
 
 function isRecord(value: unknown): value is ConfigRecord {
