@@ -23,7 +23,7 @@ export const mailRows: readonly ProviderRow[] = [
     name: "intercom",
     title: "Intercom",
     page: "https://developers.intercom.com/docs/webhooks",
-    note: "SHA-1. 410 would end the subscription. Time limit and retries from memory.",
+    note: "SHA-1. 410 would end the subscription, 429 slows it down. Time limit and retries from memory.",
     setup: { addAt: "Developer Hub › Webhooks", secret: "the app's client secret" },
     scheme: bodyHmac("x-hub-signature", "hex", { prefix: "sha1=", hash: "SHA-1" }),
     identity: {
@@ -43,7 +43,7 @@ export const mailRows: readonly ProviderRow[] = [
       tries: 1,
       afterOverLimit: true,
       disables: "paused at 1,000 errors in 15 minutes, suspended after 7 days",
-      overLimitDisables: true,
+      overLimitDisables: false,
       is: "assumed",
     },
   },

@@ -2,6 +2,7 @@ import type { ProviderRow } from "../row.ts";
 import {
   ANY_2XX,
   DAY_SECONDS,
+  never4xx,
   noId,
   ONLY_200,
   RETRIES_UNKNOWN,
@@ -160,7 +161,7 @@ export const publicKeyRows: readonly ProviderRow[] = [
         json: "challengeResponse",
       },
     ],
-    answer: ANY_2XX,
+    answer: never4xx(ANY_2XX),
     timeLimitMs: 3_000,
     timeLimitIs: "assumed",
     retry: {

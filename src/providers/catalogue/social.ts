@@ -169,7 +169,7 @@ export const socialRows: readonly ProviderRow[] = [
         alphabet: "A-Za-z0-9_-",
       },
     ],
-    answer: ANY_2XX,
+    answer: never4xx(ANY_2XX),
     timeLimitMs: 3_000,
     timeLimitIs: "assumed",
     retry: { ...RETRIES_UNKNOWN, forSeconds: 600, disables: "too many failures revoke it", overLimitDisables: true },

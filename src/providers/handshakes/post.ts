@@ -21,8 +21,9 @@ export async function echoJson(
   arrival: Arrival,
   isGenuine: Proof,
 ): Promise<HandshakeAnswer | null> {
-  const parts = smallBody(arrival, source, handshake.when?.is ?? "challenge");
-  if (parts === null || !holds(handshake.when, parts)) return null;
+  const { when } = handshake;
+  const parts = smallBody(arrival, source, when?.ref.startsWith("json:") ? when.is : "challenge");
+  if (parts === null || !holds(when, parts)) return null;
   const challenge = parts.text(handshake.challenge);
   if (!isEchoable(challenge, handshake.alphabet)) return null;
   if (handshake.proof === "signature" ? !(await isGenuine()) : !isOnlyChallenge(parts)) return null;
