@@ -18,6 +18,9 @@ const RUN_STARTS_MAX_MS = 60_000;
 /** A run that goes on for so long sets an alarm for the case that it does not end. */
 const SAFETY_AFTER_MS = 10_000;
 const SAFETY_ALARM_MS = 60_000;
+/** After a run that failed the next one waits, longer each time: a store in trouble must not become a flood at the origin. */
+const REST_MIN_MS = 1_000;
+const REST_MAX_MS = 60_000;
 /** Requests at once from one object: the platform holds more back, and their timers would start too early [V13]. */
 const IN_FLIGHT_MAX = 6;
 const IN_FLIGHT_PER_HOST_MAX = 5;
@@ -65,6 +68,8 @@ export class Drain {
   #announce: (() => void) | null = null;
   #nextId = 1;
   #isAbandoned = false;
+  /** Runs in a row whose outcomes could not be recorded. */
+  #failedRuns = 0;
 
   constructor(
     roster: Roster,
@@ -106,10 +111,12 @@ export class Drain {
     if (isRepeat) this.#wake.armSafety(beganMs + SAFETY_ALARM_MS);
     try {
       await this.#work(beganMs);
+      this.#failedRuns = 0;
     } catch (error) {
       console.error(
         JSON.stringify({ event: "run-failed", reason: error instanceof Error ? error.message : "unknown" }),
       );
+      this.#failedRuns += 1;
       this.#recover();
     }
     this.#stopAsking();
@@ -124,7 +131,8 @@ export class Drain {
         JSON.stringify({ event: "next-due-failed", reason: error instanceof Error ? error.message : "unknown" }),
       );
     }
-    this.#wake.endRun(dueMs, nowMs);
+    const restMs = Math.min(REST_MAX_MS, this.#failedRuns === 0 ? 0 : REST_MIN_MS * 2 ** (this.#failedRuns - 1));
+    this.#wake.endRun(dueMs, nowMs, restMs);
   }
 
   async #work(beganMs: number): Promise<void> {
@@ -158,11 +166,13 @@ export class Drain {
         if (!mayStart() || !isChanged || dueMs === null || dueMs > nowMs) return;
         continue;
       }
-      if (!isSafe && nowMs - beganMs > SAFETY_AFTER_MS) {
+      if (!isSafe && nowMs - beganMs >= SAFETY_AFTER_MS) {
         isSafe = true;
         this.#wake.armSafety(nowMs + SAFETY_ALARM_MS);
       }
-      await this.#news(mayStart() ? this.nextDueMs(nowMs) : null, nowMs);
+      const dueMs = mayStart() ? this.nextDueMs(nowMs) : null;
+      const safetyMs = isSafe ? null : beganMs + SAFETY_AFTER_MS;
+      await this.#news(safetyMs === null ? dueMs : Math.min(dueMs ?? safetyMs, safetyMs), nowMs);
     }
   }
 

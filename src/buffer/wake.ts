@@ -15,6 +15,8 @@ export class Wake {
   /** When the alarm is set for, as committed; null: not set. */
   #armedAtMs: number | null = null;
   #runBeganMs: number | null = null;
+  /** No run before this: the last one failed. */
+  #restUntilMs = 0;
   #signal: (() => void) | null = null;
   #signalled = false;
 
@@ -49,7 +51,7 @@ export class Wake {
     if (this.isRunOn(nowMs)) return this.#armedAtMs;
     const armed = this.#armedAtMs;
     const isMissing = armed === null || nowMs - armed > OVERDUE_MS;
-    const atMs = Math.max(Math.ceil(dueMs), nowMs + 1);
+    const atMs = this.#earliest(dueMs, nowMs);
     // What is due now is due in a millisecond as far as the alarm goes: setting it again would cost a row for nothing.
     if (!isMissing && armed <= atMs) return armed;
     this.#set(atMs);
@@ -76,11 +78,15 @@ export class Wake {
     this.#armedAtMs = atMs;
   }
 
-  /** The last act of a run: the next due time, or none. No await may stand between computing it and this call. */
-  endRun(dueMs: number | null, nowMs: number): void {
+  /**
+   * The last act of a run: the next due time, or none. No await may stand between computing it and this call. `restMs`:
+   * the run failed, and no other begins before that time has passed.
+   */
+  endRun(dueMs: number | null, nowMs: number, restMs = 0): void {
     this.#runBeganMs = null;
+    this.#restUntilMs = nowMs + restMs;
     if (dueMs !== null) {
-      const atMs = Math.max(Math.ceil(dueMs), nowMs + 1);
+      const atMs = this.#earliest(dueMs, nowMs);
       if (this.#armedAtMs !== atMs) this.#set(atMs);
       this.#armedAtMs = atMs;
     } else if (this.#armedAtMs !== null) {
@@ -114,6 +120,12 @@ export class Wake {
         this.#signal = null;
       },
     };
+  }
+
+  /** At least 1 ms ahead, and not within the rest after a run that failed; one set by a wrong clock does not count. */
+  #earliest(dueMs: number, nowMs: number): number {
+    const restUntilMs = this.#restUntilMs - nowMs <= OVERDUE_MS ? this.#restUntilMs : 0;
+    return Math.max(Math.ceil(dueMs), nowMs + 1, restUntilMs);
   }
 
   #set(atMs: number): void {
