@@ -74,9 +74,18 @@ export class Destination {
     this.#memory = woken(cursor, config, nowMs);
   }
 
-  /** Starts from the stored row, as after a crash: what was in flight goes again [V14]. */
+  /**
+   * Starts from the stored row, as after a crash: what was in flight goes again [V14]. It is not to blame: the object
+   * lives, and only the record of the outcome could not be written [V26].
+   */
   recover(cursor: Cursor, nowMs: number): void {
-    this.restore(woken(cursor, this.#config, nowMs));
+    const memory = woken(cursor, this.#config, nowMs);
+    const stored = (JSON.parse(cursor.delivery) as DeliveryRow).inFlight;
+    const inFlight = memory.row.inFlight.map((record, index) => ({
+      ...record,
+      crashes: stored[index]?.crashes ?? record.crashes,
+    }));
+    this.restore({ ...memory, row: { ...memory.row, inFlight } });
   }
 
   get config(): DestinationConfig {
