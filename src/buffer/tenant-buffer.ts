@@ -65,13 +65,13 @@ export class TenantBuffer extends DurableObject<Bindings> implements TenantBuffe
   }
 
   async ingest(call: IngestCall): Promise<IngestAnswer> {
+    this.#checkAlarm();
     const stored = this.#stored;
     if (stored === null) return { kind: "unconfigured" };
     if (call.version < stored.record.version) return { kind: "stale", record: stored.record };
     if (this.#runtime === null) return { kind: "unavailable", code: "configuration-unusable", retryAfterSeconds: 30 };
     const { intake } = this.#runtime;
     if (intake.isStale(call)) return { kind: "stale", record: stored.record };
-    this.#checkAlarm();
     if (stored.record.layouts === undefined || stored.record.layouts.length === 0 || intake.knows(call)) {
       return intake.accept(call);
     }
@@ -81,6 +81,7 @@ export class TenantBuffer extends DurableObject<Bindings> implements TenantBuffe
   }
 
   async recall(call: IngestCall): Promise<RecallAnswer> {
+    this.#checkAlarm();
     const isTold = this.#stored !== null && this.#stored.record.version >= call.version;
     return isTold && this.#runtime !== null ? this.#runtime.intake.recall(call) : { kind: "behind" };
   }
@@ -104,6 +105,7 @@ export class TenantBuffer extends DurableObject<Bindings> implements TenantBuffe
   }
 
   async readConfig(): Promise<ConfigRecord | null> {
+    this.#checkAlarm();
     return this.#stored?.record ?? null;
   }
 
@@ -176,11 +178,13 @@ export class TenantBuffer extends DurableObject<Bindings> implements TenantBuffe
   }
 
   async event(eventId: string): Promise<EventView | null> {
+    this.#checkAlarm();
     const seq = this.#runtime === null ? null : await findSeq(this.#log, eventId);
     return seq === null || this.#runtime === null ? null : eventView(this.#log, this.#runtime.roster, seq);
   }
 
   async body(eventId: string): Promise<BodyAnswer> {
+    this.#checkAlarm();
     const seq = this.#runtime === null ? null : await findSeq(this.#log, eventId);
     if (seq === null) return { kind: "not-found" };
     const event = this.#log.events.read(seq);
@@ -189,6 +193,7 @@ export class TenantBuffer extends DurableObject<Bindings> implements TenantBuffe
   }
 
   async deadLetters(query: DeadLetterQuery) {
+    this.#checkAlarm();
     if (this.#runtime?.roster.find(query.destination) == null) return null;
     return deadLetterPage(this.#log, query);
   }
@@ -205,6 +210,7 @@ export class TenantBuffer extends DurableObject<Bindings> implements TenantBuffe
   }
 
   async job(id: string): Promise<JobView | null> {
+    this.#checkAlarm();
     return this.#runtime?.jobs.find(id) ?? null;
   }
 
@@ -213,6 +219,7 @@ export class TenantBuffer extends DurableObject<Bindings> implements TenantBuffe
   }
 
   async events(query: EventQuery): Promise<EventPage | null> {
+    this.#checkAlarm();
     if (this.#runtime === null) return null;
     return searchEvents(this.#log, this.#runtime.roster, query, () => Date.now());
   }
@@ -232,16 +239,18 @@ export class TenantBuffer extends DurableObject<Bindings> implements TenantBuffe
     if (this.#stored === null) this.#log.create();
     const own = configOfShard(config);
     const runtime = this.#runtime ?? this.#makeRuntime(tenant, { ...own, destinations: {} }, record, untold);
-    const snapshot = runtime.roster.snapshot();
     try {
       const armedAtMs = this.#log.transaction(() => {
         this.#log.tenants.write({ tenant, record: JSON.stringify(record), changedAtMs: nowMs, untold });
         runtime.reconfigure(own, record, nowMs);
-        return this.#wake.arm(runtime.drain.nextDueMs(nowMs) ?? nowMs + RETELL_MS, nowMs);
+        // It is told right after this; the alarm is for the case that somebody could not be reached.
+        runtime.retellAt(untold ? nowMs + RETELL_MS : null);
+        const dueMs = runtime.drain.nextDueMs(nowMs);
+        return dueMs === null ? this.#wake.armedAtMs : this.#wake.arm(dueMs, nowMs);
       });
       this.#wake.committed(armedAtMs);
     } catch (error) {
-      runtime.roster.restore(snapshot);
+      this.#startOver();
       throw error;
     }
     this.#runtime = runtime;
@@ -253,13 +262,18 @@ export class TenantBuffer extends DurableObject<Bindings> implements TenantBuffe
     const nowMs = Date.now();
     this.#runtime?.drain.abandon();
     this.#runtime = null;
-    const armedAtMs = this.#log.transaction(() => {
-      this.#log.eraseAll();
-      this.#log.tenants.write({ tenant, record: JSON.stringify(record), changedAtMs: nowMs, untold });
-      return this.#wake.arm(nowMs + RETELL_MS, nowMs);
-    });
-    this.#log.reload();
-    this.#wake.committed(armedAtMs);
+    try {
+      const armedAtMs = this.#log.transaction(() => {
+        this.#log.eraseAll();
+        this.#log.tenants.write({ tenant, record: JSON.stringify(record), changedAtMs: nowMs, untold });
+        return this.#wake.arm(nowMs + RETELL_MS, nowMs);
+      });
+      this.#log.reload();
+      this.#wake.committed(armedAtMs);
+    } catch (error) {
+      this.#startOver();
+      throw error;
+    }
     this.#stored = { tenant, record, config: null, changedAtMs: nowMs, untold };
   }
 
@@ -291,6 +305,18 @@ export class TenantBuffer extends DurableObject<Bindings> implements TenantBuffe
     this.#runtime = this.#makeRuntime(stored.tenant, configOfShard(stored.config), stored.record, stored.untold);
     const runtime = this.#runtime;
     this.#log.transaction(() => runtime.checkOrigins(Date.now()));
+  }
+
+  /** A change of everything was rolled back: memory is made anew from what is stored; what was in flight goes again. */
+  #startOver(): void {
+    this.#runtime?.drain.abandon();
+    this.#log.reload();
+    const stored = this.#stored;
+    this.#runtime = null;
+    if (stored === null || stored.config === null) return;
+    this.#runtime = this.#makeRuntime(stored.tenant, configOfShard(stored.config), stored.record, stored.untold);
+    this.#isAlarmChecked = false;
+    this.#checkAlarm();
   }
 
   #makeRuntime(tenant: string, config: Runtime["config"], record: ConfigRecord, untold: boolean): Runtime {
