@@ -57,7 +57,7 @@ export class Segments {
   /** Makes the registry's own row; once per object. */
   create(meter: string): void {
     this.#sql.run(
-      "INSERT INTO log_state (id, high_seq, offered_bytes, received_at_ms, meter) VALUES (1, 0, 0, 0, ?)",
+      "INSERT INTO log_state (id, high_seq, offered_bytes, received_at_ms, meter) VALUES (1, 0, 0, 0, ?) ON CONFLICT DO NOTHING",
       meter,
     );
   }
