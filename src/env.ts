@@ -54,6 +54,11 @@ export interface Settings {
 const SHARED_IN_FLIGHT_DEFAULT = 32;
 const SHARED_IN_FLIGHT_MAX = 1_000;
 
+/** A binding by the name a configuration gives it; null where nothing of that name is bound. */
+export function bindingOf(env: Bindings, name: string): unknown {
+  return Object.hasOwn(env, name) || name in env ? ((env as unknown as Record<string, unknown>)[name] ?? null) : null;
+}
+
 const parsedByEnv = new WeakMap<object, Settings>();
 
 /** The settings of this isolate; parsed on the first call for an `env`, remembered after. Never throws. */

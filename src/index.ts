@@ -1,7 +1,10 @@
 /** The entry: the Worker, and the class of the tenants' objects. Routes go to their parts; nothing is decided here. */
 import type { Hono } from "hono";
 import { buildAdmin } from "./admin/app.ts";
+import { answerMetrics } from "./admin/metrics.ts";
+import type { AdminParts } from "./admin/parts.ts";
 import type { TenantBufferCalls, TenantObjects } from "./buffer/contract.ts";
+import { bury, type ConsumerParts, consume } from "./consumer/consume.ts";
 import { PROBLEM_CONTENT_TYPE, problemText } from "./core/problem.ts";
 import { objectName } from "./core/shard.ts";
 import { type Bindings, readSettings, type Settings } from "./env.ts";
@@ -12,6 +15,7 @@ import { enterRegistry } from "./sweep/registry.ts";
 import { sweep } from "./sweep/sweep.ts";
 import { TenantCache } from "./tenants/cache.ts";
 import { readRecord } from "./tenants/kv.ts";
+import { openConfig } from "./tenants/sealing.ts";
 
 export { TenantBuffer } from "./buffer/tenant-buffer.ts";
 export { OriginGate } from "./gate/origin-gate.ts";
@@ -20,6 +24,7 @@ export { OriginGate } from "./gate/origin-gate.ts";
 interface Isolate {
   readonly settings: Settings;
   readonly ingress: Ingress;
+  readonly adminParts: AdminParts;
   /** Built with the first request to it: an isolate that only takes webhooks never pays for it. */
   readonly admin: () => Hono;
 }
@@ -37,6 +42,7 @@ function isolateOf(env: Bindings): Isolate {
     read: (tenant) => readRecord(env.TENANT_CONFIG, tenant),
     keys: settings.configKeys,
   });
+  const adminParts: AdminParts = { settings, objects, cache, now, kv: env.TENANT_CONFIG };
   let admin: Hono | null = null;
   const isolate: Isolate = {
     settings,
@@ -47,8 +53,9 @@ function isolateOf(env: Bindings): Isolate {
       fixedClockMs: settings.fixedClockMs,
       register: (object) => register(env, object, now()),
     }),
+    adminParts,
     admin: () => {
-      admin ??= buildAdmin({ settings, objects, cache, now, kv: env.TENANT_CONFIG });
+      admin ??= buildAdmin(adminParts);
       return admin;
     },
   };
@@ -63,6 +70,26 @@ function tenantObjects(env: Bindings): TenantObjects {
       // The namespace is bound by name, not by class: its methods are those of the contract.
       return env.TENANT_BUFFER.getByName(objectName(tenant, shard), { retry }) as unknown as TenantBufferCalls;
     },
+  };
+}
+
+/** A queue whose name ends so holds what another one gave up on. */
+const DEAD_LETTER_QUEUE_SUFFIX = "-dlq";
+
+function consumerParts(env: Bindings): ConsumerParts {
+  const settings = readSettings(env);
+  return {
+    objects: tenantObjects(env),
+    configOf: async (tenant) => {
+      const record = await readRecord(env.TENANT_CONFIG, tenant);
+      if (record === null || record.state === "deleted") return null;
+      const opened = await openConfig(settings.configKeys, tenant, record);
+      if (opened.ok) return opened.value;
+      throw new Error(`the configuration of ${tenant} cannot be unsealed: ${opened.reason}`);
+    },
+    policy: { allowInsecure: settings.allowInsecureDestinations, ownHosts: settings.publicHosts },
+    now: () => Date.now(),
+    random: () => Math.random(),
   };
 }
 
@@ -96,6 +123,7 @@ export default {
     if (isWebhookUrl(request.url)) return isolate.ingress.handle(request, ctx);
     const { pathname } = new URL(request.url);
     if (pathname === "/admin" || pathname.startsWith("/admin/")) return isolate.admin().fetch(request);
+    if (pathname === "/metrics") return answerMetrics(request, isolate.adminParts);
     if (pathname === "/healthz") return health(isolate.settings);
     return notFound();
   },
@@ -103,5 +131,12 @@ export default {
   /** Every five minutes, by the cron trigger of wrangler.toml [V20](f). */
   async scheduled(_controller, env): Promise<void> {
     await sweep({ kv: env.TENANT_CONFIG, objects: tenantObjects(env), now: () => Date.now() });
+  },
+
+  /** Spillway's own queue and its dead-letter queue, where one is bound [V19]. */
+  async queue(batch, env): Promise<void> {
+    const parts = consumerParts(env);
+    if (batch.queue.endsWith(DEAD_LETTER_QUEUE_SUFFIX)) await bury(parts, batch.messages);
+    else await consume(parts, batch.messages);
   },
 } satisfies ExportedHandler<Bindings>;

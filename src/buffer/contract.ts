@@ -304,6 +304,8 @@ export interface TenantBufferCalls {
   /** Ends a job where it is; null: there is none of that id. */
   cancelJob(id: string): Promise<JobView | null>;
   events(query: EventQuery): Promise<EventPage | null>;
+  /** The queue gave a message up: its event, delivered so far, is a dead letter [V19]. False: it was not delivered there. */
+  queueExhausted(call: { readonly eventId: string; readonly destination: string }): Promise<boolean>;
   /** Gives an event up by hand [V15]; false where it is in no backlog there. Null: no such destination. */
   giveUpEvent(call: { readonly eventId: string; readonly destination: string }): Promise<boolean | null>;
 }

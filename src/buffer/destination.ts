@@ -30,12 +30,16 @@ import { counted, type Memory } from "./memory.ts";
 import { Outlook } from "./outlook.ts";
 import { attemptOf, type Recording, recordSettlement, recordUnreadable } from "./record.ts";
 
+/** A claimed event's bytes stay as long as a message can: the longest retention of a queue [V19]. */
+const CLAIM_MS = 14 * 86_400_000;
 /** Steps in one transaction: requests begun, stretches passed over, events buried. */
 const STEPS_MAX = 16;
 
 /** The outcome of a request, on its way into the log. */
 export interface Answered {
   readonly request: LoadedRequest;
+  /** Events that a queue's consumer will fetch from here [V19]. */
+  readonly claimedSeqs?: readonly number[];
   readonly batchId: string;
   readonly outcome: Outcome;
 }
@@ -243,6 +247,7 @@ export class Destination {
       attempt: attemptOf(outcome, batchId, turn.nowMs),
     };
     this.#record(settlement, recording);
+    for (const seq of answered.claimedSeqs ?? []) this.#log.claims.record(this.name, seq, turn.nowMs + CLAIM_MS);
   }
 
   #record(settlement: Settlement, recording: Recording): void {

@@ -95,6 +95,22 @@ export function giveUpByHand(log: Log, destination: Destination, head: EventHead
   return true;
 }
 
+/** A queue's consumer gave the event up: it was handed over, and did not arrive [V19]. */
+export function buryDelivered(log: Log, destination: Destination, head: EventHead, nowMs: number): boolean {
+  if (placeOf(log, destination, head).state !== "delivered") return false;
+  log.dead.insert(destination.name, {
+    seq: head.seq,
+    state: "dead",
+    reason: "queue-exhausted",
+    diedAtMs: nowMs,
+    expiresAtMs: nowMs + destination.deadLetterTtlSeconds * 1000,
+    charged: 0,
+    attempts: "",
+  });
+  destination.believe(counted(destination.memory, { delivered: -1, dead: 1 }));
+  return true;
+}
+
 function isInBacklog(place: Place): boolean {
   return place.state === "backlog" || place.state === "retrying";
 }

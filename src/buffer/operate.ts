@@ -4,7 +4,7 @@ import type { EventHead } from "../log/events.ts";
 import type { Log } from "../log/log.ts";
 import type { JobAnswer, JobCall } from "./contract.ts";
 import { findSeq } from "./event-key.ts";
-import { giveUpByHand } from "./moves.ts";
+import { buryDelivered, giveUpByHand } from "./moves.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Wake } from "./wake.ts";
 
@@ -61,6 +61,19 @@ export class Operator {
     const nowMs = this.#clock();
     this.#change(nowMs, nowMs + 1, () => this.#runtime.jobs.start(id, call, count, nowMs));
     return { kind: "started", job: id, count };
+  }
+
+  /** A message of the queue ended in its dead-letter queue: the event moves from delivered to dead [V19]. */
+  async queueExhausted(eventId: string, name: string): Promise<boolean> {
+    const destination = this.#runtime.roster.find(name);
+    const [head] = await this.#heads([eventId]);
+    if (destination === null || head === undefined) return false;
+    const nowMs = this.#clock();
+    return this.#change(nowMs, nowMs + 1, () => {
+      const isMoved = buryDelivered(this.#log, destination, head, nowMs);
+      if (isMoved) destination.write();
+      return isMoved;
+    });
   }
 
   /** Gives an event up by hand [V15]. Null: no such destination; false: it is in no backlog there. */

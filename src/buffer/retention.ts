@@ -89,7 +89,7 @@ export class RetentionTurns {
     if (segment === null) return null;
     const { segments, events, meter } = this.#log;
     const lastSeq = segment.sealed?.lastSeq ?? segments.high.seq;
-    const references = this.#references(segment.firstSeq, lastSeq);
+    const references = this.#references(segment.firstSeq, lastSeq, nowMs);
     if (references === null || !isWorthCopying(references.length, lastSeq - segment.firstSeq + 1)) {
       this.#staying.set(segment.id, nowMs + LOOK_AGAIN_MS);
       return null;
@@ -118,7 +118,10 @@ export class RetentionTurns {
     const sealed = segment.sealed === null ? segments.seal("key", nowMs, meter.encodeWithWrite(1)) : segment;
     if (sealed?.sealed == null) return null;
     segments.drop(sealed);
-    for (const name of this.#roster.names()) this.#log.dead.forgetUpTo(name, sealed.sealed.lastSeq);
+    for (const name of this.#roster.names()) {
+      this.#log.dead.forgetUpTo(name, sealed.sealed.lastSeq);
+      this.#log.claims.forgetUpTo(name, sealed.sealed.lastSeq);
+    }
     return { droppedBytes: 0, copiedBytes: 0, expiredEvents: 0 };
   }
 
@@ -142,7 +145,7 @@ export class RetentionTurns {
   }
 
   /** Events in `[firstSeq, lastSeq]` that a destination still needs; null: more than could be copied. */
-  #references(firstSeq: number, lastSeq: number): number[] | null {
+  #references(firstSeq: number, lastSeq: number, nowMs: number): number[] | null {
     const limit = Math.ceil((lastSeq - firstSeq + 1) / 100) + 1;
     const seqs = new Set<number>();
     for (const name of this.#roster.names()) {
@@ -151,6 +154,7 @@ export class RetentionTurns {
       for (const seq of this.#log.aside.seqsIn(name, firstSeq, lastSeq, limit)) seqs.add(seq);
       if (seqs.size + dead.inRanges > limit) return null;
       for (const seq of dead.rangeSeqs) seqs.add(seq);
+      for (const seq of this.#log.claims.seqsIn(name, firstSeq, lastSeq, nowMs, limit)) seqs.add(seq);
     }
     return [...seqs].sort((a, b) => a - b);
   }

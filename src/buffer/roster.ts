@@ -103,6 +103,7 @@ export class Roster {
     this.#log.dead.removeAll(name);
     this.#log.alerts.removeOf(name);
     this.#log.filters.removeAll(name);
+    this.#log.claims.removeAll(name);
     this.#nearlyFull.delete(name);
   }
 

@@ -1,8 +1,9 @@
 /** What an object has in memory of a configured tenant: its destinations, its intake, and the run that delivers. */
 import { disable, enable } from "../core/delivery/machine.ts";
-import type { Bindings, Settings } from "../env.ts";
+import { type Bindings, bindingOf, type Settings } from "../env.ts";
 import type { OriginGateCalls } from "../gate/contract.ts";
 import type { Log } from "../log/log.ts";
+import type { QueueBinding } from "../sinks/queue.ts";
 import type { ConfigRecord, TenantConfig } from "../tenants/config.ts";
 import { RETELL_MS, TOMBSTONE_MS } from "./configuration.ts";
 import type { Destination } from "./destination.ts";
@@ -24,6 +25,8 @@ export interface RuntimeParts {
   readonly log: Log;
   readonly wake: Wake;
   readonly tenant: string;
+  /** Which of the tenant's objects this is [S1]. */
+  readonly shard: number;
   /** Tells the tenant's other objects and KV of the newest configuration; true when all have it. */
   readonly tell: (record: ConfigRecord) => Promise<boolean>;
   readonly clock: () => number;
@@ -53,11 +56,17 @@ export class Runtime {
     this.intake = new Intake(storage, log, this.roster, wake, config, nowMs, random, () => this.#record);
     this.retention = new RetentionTurns(log, this.roster);
     this.jobs = new JobRunner(log, this.roster);
+    const sending = {
+      tenant: parts.tenant,
+      shard: parts.shard,
+      settings: parts.settings,
+      queueOf: (binding: string) => bindingOf(parts.env, binding) as QueueBinding | null,
+    };
     const sender = {
       hostOf: (destination: Destination) => hostOf(destination.config, parts.settings),
       sharedHostOf: (destination: Destination) => sharedHostOf(destination.config, parts.settings),
       send: (destination: Destination, request: Parameters<typeof send>[3], atMs: number) =>
-        send(parts.tenant, destination.name, destination.config, request, parts.settings, atMs),
+        send(sending, destination.name, destination.config, request, atMs),
     };
     this.drain = new Drain(
       this.roster,

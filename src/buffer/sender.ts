@@ -5,6 +5,7 @@ import type { Settings } from "../env.ts";
 import { batchId } from "../sinks/batch-id.ts";
 import type { HttpDestination } from "../sinks/delivery.ts";
 import { sendHttp } from "../sinks/http.ts";
+import { type QueueBinding, sendToQueue } from "../sinks/queue.ts";
 import type { DestinationConfig } from "../tenants/config.ts";
 import type { LoadedRequest } from "./load-request.ts";
 
@@ -23,7 +24,7 @@ export function httpDestination(config: DestinationConfig, settings: Settings): 
     return { ...common, url: config.url, bearerToken: config.bearerToken, signingSecrets: config.signingSecrets };
   }
   const { baseUrl, token, signingSecret } = settings.origin;
-  if (baseUrl === null) return null;
+  if (config.kind === "queue" || baseUrl === null) return null;
   return {
     ...common,
     url: `${baseUrl}${DEFAULT_ORIGIN_PATH}`,
@@ -34,6 +35,7 @@ export function httpDestination(config: DestinationConfig, settings: Settings): 
 
 /** The host a destination's requests go to, "" where there is none now. */
 export function hostOf(config: DestinationConfig, settings: Settings): string {
+  if (config.kind === "queue") return `queue:${config.queue?.binding ?? ""}`;
   const url = httpDestination(config, settings)?.url;
   return url !== undefined && URL.canParse(url) ? new URL(url).host : "";
 }
@@ -47,35 +49,50 @@ export function sharedHostOf(config: DestinationConfig, settings: Settings): str
 }
 
 export interface Sent {
+  /** Events that a queue's consumer will fetch from here [V19]. */
+  readonly claimedSeqs?: readonly number[];
   readonly outcome: Outcome;
   readonly batchId: string;
 }
 
+/** What sending needs beside the request. */
+export interface SendParts {
+  readonly tenant: string;
+  /** The object that sends [S1]. */
+  readonly shard: number;
+  readonly settings: Settings;
+  /** A queue's binding by its name, or null where it is not bound. */
+  readonly queueOf: (binding: string) => QueueBinding | null;
+}
+
 /** Makes one attempt; whatever goes wrong is an outcome. */
 export async function send(
-  tenant: string,
+  parts: SendParts,
   name: string,
   config: DestinationConfig,
   request: LoadedRequest,
-  settings: Settings,
   nowMs: number,
 ): Promise<Sent> {
+  const { tenant, settings, shard } = parts;
   const id = await batchId(
     `${tenant}/${name}`,
     request.events.map((event) => event.eventId),
     request.job,
   );
+  const hops = request.events.reduce((most, event) => Math.max(most, event.hops), 0);
+  const delivery = { tenant, destination: name, batchId: id, nowMs, events: request.events, hops, shard };
   switch (config.kind) {
     case "http": {
       const destination = httpDestination(config, settings);
       if (destination === null) return { batchId: id, outcome: unconfigured };
-      const hops = request.events.reduce((most, event) => Math.max(most, event.hops), 0);
-      const delivery = { tenant, destination: name, batchId: id, nowMs, events: request.events, hops };
       const policy = { allowInsecure: settings.allowInsecureDestinations, ownHosts: settings.publicHosts };
       return { batchId: id, outcome: await sendHttp(destination, delivery, policy) };
     }
-    case "queue":
-      return { batchId: id, outcome: unconfigured };
+    case "queue": {
+      const queue = config.queue === null ? null : parts.queueOf(config.queue.binding);
+      if (queue === null || config.queue === null) return { batchId: id, outcome: unconfigured };
+      return { batchId: id, ...(await sendToQueue(queue, delivery, config.queue.maxBacklog)) };
+    }
     default:
       return unreachable(config.kind);
   }

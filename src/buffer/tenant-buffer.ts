@@ -228,6 +228,10 @@ export class TenantBuffer extends DurableObject<Bindings> implements TenantBuffe
     return (await this.#operator()?.giveUp(call.eventId, call.destination)) ?? null;
   }
 
+  async queueExhausted(call: { readonly eventId: string; readonly destination: string }): Promise<boolean> {
+    return (await this.#operator()?.queueExhausted(call.eventId, call.destination)) ?? false;
+  }
+
   override async alarm(info?: AlarmInvocationInfo): Promise<void> {
     if (this.#runtime !== null) await this.#runtime.drain.run((info?.retryCount ?? 0) > 0);
     else await this.#tendTombstone();
@@ -325,7 +329,7 @@ export class TenantBuffer extends DurableObject<Bindings> implements TenantBuffe
     const random = (): number => Math.random();
     const parts = { storage: this.ctx.storage, env: this.env, settings, log: this.#log, wake: this.#wake, tenant };
     const tell = (newest: ConfigRecord): Promise<boolean> => this.#tellAll(tenant, newest);
-    return new Runtime({ ...parts, tell, clock, random }, config, record, untold);
+    return new Runtime({ ...parts, shard: this.#shard, tell, clock, random }, config, record, untold);
   }
 
   #operator(): Operator | null {

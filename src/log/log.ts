@@ -5,6 +5,7 @@
 import { Alerts } from "./alerts.ts";
 import { Aside } from "./aside.ts";
 import { Attempts } from "./attempts.ts";
+import { Claims } from "./claims.ts";
 import { Cursors } from "./cursors.ts";
 import { DeadLetters } from "./dead-letters.ts";
 import { Events } from "./events.ts";
@@ -32,6 +33,7 @@ export class Log {
   readonly tenants: TenantRecords;
   readonly filters: FilterChanges;
   readonly jobs: Jobs;
+  readonly claims: Claims;
 
   constructor(storage: DurableObjectStorage, nowMs: number) {
     this.#storage = storage;
@@ -48,6 +50,7 @@ export class Log {
     this.tenants = new TenantRecords(this.#sql);
     this.filters = new FilterChanges(this.#sql);
     this.jobs = new Jobs(this.#sql);
+    this.claims = new Claims(this.#sql);
   }
 
   /** Opens what is stored; false, and nothing written, where this object has never been set up [I2]. */

@@ -49,6 +49,9 @@ const VERSION_1: readonly string[] = [
   `CREATE TABLE filter_change (
     destination TEXT NOT NULL, from_seq INTEGER NOT NULL, filter TEXT NOT NULL, PRIMARY KEY (destination, from_seq)
   ) STRICT, WITHOUT ROWID`,
+  `CREATE TABLE claim (
+    destination TEXT NOT NULL, seq INTEGER NOT NULL, until_ms INTEGER NOT NULL, PRIMARY KEY (destination, seq)
+  ) STRICT, WITHOUT ROWID`,
   `CREATE TABLE job (
     id TEXT PRIMARY KEY, kind TEXT NOT NULL, state TEXT NOT NULL CHECK (state IN ('running', 'done', 'cancelled')),
     call TEXT NOT NULL, event_count INTEGER NOT NULL, done INTEGER NOT NULL, next_seq INTEGER NOT NULL,

@@ -32,6 +32,8 @@ export interface Delivery {
   readonly nowMs: number;
   /** At least one; exactly one where the format sends single events. */
   readonly events: readonly DeliveredEvent[];
+  /** The object that holds the events [S1]; absent: the first. */
+  readonly shard?: number;
   /** The most Spillways that any of the events had passed before it came here; the request says one more [V17]. */
   readonly hops: number;
 }

@@ -50,6 +50,11 @@ export async function sha256Hex(text: string): Promise<string> {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", encoder.encode(text))).toHex();
 }
 
+/** SHA-256 of exact bytes, in hex. */
+export async function sha256HexOfBytes(bytes: Uint8Array): Promise<string> {
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
+}
+
 async function hmacSha256(secret: string, form: KeyForm, content: Uint8Array): Promise<Uint8Array> {
   return new Uint8Array(await crypto.subtle.sign("HMAC", await keyOf(secret, form), content));
 }

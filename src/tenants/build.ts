@@ -2,7 +2,7 @@
 import { DELIVERY_DEFAULTS, type DeliverySettings } from "../core/delivery/settings.ts";
 import { longestRetrySeconds } from "../providers/answers.ts";
 import { providerRow } from "../providers/catalogue.ts";
-import type { DestinationConfig, LiveSecret, SourceConfig, TenantConfig } from "./config.ts";
+import type { DestinationConfig, LiveSecret, QueueConfig, SourceConfig, TenantConfig } from "./config.ts";
 import type { ConfigInput, DestinationInput, SecretInput, SourceInput } from "./schema.ts";
 
 const DEDUPE_WINDOW_MIN_SECONDS = 345_600;
@@ -74,7 +74,29 @@ function buildDestination(destination: DestinationInput): DestinationConfig {
       ? { sources: destination.filter.sources ?? null, types: destination.filter.types ?? null }
       : null,
     from: destination.from ?? "now",
+    queue: destination.kind === "queue" ? buildQueue(destination) : null,
     delivery: buildDelivery(destination),
+  };
+}
+
+const QUEUE_BACKLOG_MAX = 100_000;
+
+function buildQueue(destination: DestinationInput): QueueConfig {
+  const { deliverTo } = destination;
+  return {
+    binding: destination.queue ?? "DELIVERY_QUEUE",
+    maxBacklog: destination.maxQueueBacklog ?? QUEUE_BACKLOG_MAX,
+    deliverTo:
+      deliverTo?.url === undefined
+        ? null
+        : {
+            url: deliverTo.url,
+            bearerToken: deliverTo.bearerToken ?? null,
+            signingSecrets: deliverTo.signingSecrets ?? [],
+            signature: deliverTo.signature ?? "standard",
+            timeoutMs: deliverTo.timeoutMs ?? DELIVERY_DEFAULTS.timeoutMs,
+            retryAfterMaxSeconds: destination.retryAfterMaxSeconds ?? DELIVERY_DEFAULTS.retryAfterMaxSeconds,
+          },
   };
 }
 

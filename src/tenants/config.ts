@@ -58,7 +58,28 @@ export interface DestinationConfig {
   readonly format: "batch" | "single" | "cloudevents";
   readonly filter: { readonly sources: readonly string[] | null; readonly types: readonly string[] | null } | null;
   readonly from: "now" | "oldest";
+  /** Only for `kind: "queue"` [V19]. */
+  readonly queue: QueueConfig | null;
   readonly delivery: DeliverySettings;
+}
+
+/** A Cloudflare Queue as destination, and where its own consumer delivers to. */
+export interface QueueConfig {
+  /** The name of the producer's binding. */
+  readonly binding: string;
+  /** Above this many messages in the queue sending holds. */
+  readonly maxBacklog: number;
+  /** null: somebody else consumes the queue. */
+  readonly deliverTo: DeliverTo | null;
+}
+
+export interface DeliverTo {
+  readonly url: string;
+  readonly bearerToken: string | null;
+  readonly signingSecrets: readonly string[];
+  readonly signature: "standard" | "timestamped";
+  readonly timeoutMs: number;
+  readonly retryAfterMaxSeconds: number;
 }
 
 /** The sealed configuration as KV and the tenant's object keep it. */

@@ -1,5 +1,5 @@
 /** The configuration as an operator may see it: every default filled in, every secret as a fingerprint [O3]. */
-import type { DestinationConfig, SourceConfig, TenantConfig } from "./config.ts";
+import type { DeliverTo, DestinationConfig, SourceConfig, TenantConfig } from "./config.ts";
 import type { ConfigContext } from "./context.ts";
 import { defaultDestinationOf } from "./default-destination.ts";
 import { type Fingerprint, fingerprinter, type SealingKeys } from "./sealing.ts";
@@ -51,9 +51,10 @@ async function maskDestination(
   destination: DestinationConfig,
   fingerprint: Fingerprint,
 ): Promise<Record<string, unknown>> {
-  const { delivery, bearerToken, signingSecrets, ...rest } = destination;
+  const { delivery, bearerToken, signingSecrets, queue, ...rest } = destination;
   return {
     ...rest,
+    queue: queue === null ? null : { ...queue, deliverTo: await maskDeliverTo(queue.deliverTo, fingerprint) },
     bearerToken: bearerToken === null ? null : await fingerprint(bearerToken),
     signingSecrets: await Promise.all(signingSecrets.map((secret) => fingerprint(secret))),
     ...delivery,
@@ -68,4 +69,14 @@ async function mapMembers<T, U>(
     async ([name, member]): Promise<[string, U]> => [name, await change(member)],
   );
   return Object.fromEntries(await Promise.all(changed));
+}
+
+async function maskDeliverTo(deliverTo: DeliverTo | null, fingerprint: Fingerprint): Promise<unknown> {
+  if (deliverTo === null) return null;
+  const { bearerToken, signingSecrets, ...rest } = deliverTo;
+  return {
+    ...rest,
+    bearerToken: bearerToken === null ? null : await fingerprint(bearerToken),
+    signingSecrets: await Promise.all(signingSecrets.map((secret) => fingerprint(secret))),
+  };
 }

@@ -19,10 +19,6 @@ const NOT_YET: readonly NotYet[] = [
   { at: "jurisdiction", works: isAbsent, use: "none" },
   { at: "locationHint", works: isAbsent, use: "none" },
   { at: "alerts", works: isAbsent, use: "none; stats show alerts" },
-  { at: "destinations.*.kind", works: (value) => value !== "queue", use: '"http"' },
-  { at: "destinations.*.queue", works: isAbsent, use: "none" },
-  { at: "destinations.*.deliverTo", works: isAbsent, use: "none" },
-  { at: "destinations.*.maxQueueBacklog", works: isAbsent, use: "none" },
 ];
 
 /** A problem for each thing in `input` that is not built yet. */

@@ -213,7 +213,6 @@ const notYet: readonly (readonly [string, unknown])[] = [
   ["jurisdiction", "eu"],
   ["locationHint", "weur"],
   ["alerts", { webhookUrl: "https://alerts.example.org/" }],
-  ["destinations.api.kind", "queue"],
 ];
 
 test.each(notYet)("[O2] %s = %j is refused as not supported yet, by its path", (path, value) => {

@@ -55,6 +55,7 @@ test("[O2] [V5] one source is enough: every default is filled in, and the destin
         format: "batch",
         filter: null,
         from: "now",
+        queue: null,
         delivery: DELIVERY_DEFAULTS,
       },
     },

@@ -21,6 +21,7 @@
  * Rows are replaced, never changed in place. After a failed write take row and live as they were before the call.
  * If memory and row may differ (a run that was cut off), call `wakeUp` on the row that is stored.
  */
+export { retryDelayMs } from "./backoff.ts";
 export { freshEventsMax } from "./batch-size.ts";
 export { begin, type StartedRequest } from "./begin.ts";
 export { buryCrashed, wakeUp } from "./crashed.ts";

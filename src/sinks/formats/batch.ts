@@ -13,7 +13,7 @@ export const batch: Format = {
       tenant: delivery.tenant,
       destination: delivery.destination,
       batchId: delivery.batchId,
-      events: delivery.events.map(element),
+      events: delivery.events.map(eventElement),
     };
     return {
       messageId: delivery.batchId,
@@ -24,7 +24,7 @@ export const batch: Format = {
 };
 
 /** One event as an element of `events`: `body` where its bytes are UTF-8, else `bodyBase64` [V2]. */
-function element(event: DeliveredEvent): Record<string, unknown> {
+export function eventElement(event: DeliveredEvent): Record<string, unknown> {
   const text = bodyText(event.body);
   return {
     id: event.eventId,

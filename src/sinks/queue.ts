@@ -1,0 +1,123 @@
+/**
+ * A Cloudflare Queue as sink [V19]: one JSON message per event, the limits enforced here, since the local runtime does not
+ * and the platform's own errors say little. Accepted means that the queue has the messages.
+ */
+import type { Outcome } from "../core/delivery/outcome.ts";
+import type { DeliveredEvent, Delivery } from "./delivery.ts";
+import { eventElement } from "./formats/batch.ts";
+import { sha256HexOfBytes } from "./signing.ts";
+
+/** The part of a queue binding that sending needs. */
+export interface QueueBinding {
+  sendBatch(messages: readonly { readonly body: unknown; readonly contentType: "json" }[]): Promise<unknown>;
+  metrics?(): Promise<{ readonly backlogCount: number }>;
+}
+
+/** A message as any consumer sees it. Larger events come as a claim: their bytes are fetched. */
+export interface QueueMessage {
+  readonly v: 1;
+  readonly tenant: string;
+  readonly destination: string;
+  readonly id: string;
+  readonly body?: string;
+  readonly bodyBase64?: string;
+  readonly claim?: { readonly sizeBytes: number; readonly sha256: string };
+}
+
+const CALL_MESSAGES_MAX = 100;
+const CALL_BYTES_MAX = 256_000;
+/** The platform's 128,000 include its own 100 or so. */
+const MESSAGE_BYTES_MAX = 127_000;
+const BACKLOG_CHECK_MS = 60_000;
+
+export interface QueueSent {
+  readonly outcome: Outcome;
+  /** Events whose bytes stay here, to be fetched. */
+  readonly claimedSeqs: readonly number[];
+}
+
+/** What each queue last said of its backlog; asked at most once a minute. */
+const backlogs = new WeakMap<QueueBinding, { readonly atMs: number; readonly count: number }>();
+
+/** Hands the events to the queue. Never throws. */
+export async function sendToQueue(queue: QueueBinding, delivery: Delivery, maxBacklog: number): Promise<QueueSent> {
+  const startedAtMs = performance.now();
+  const end = (outcome: OutcomeKind): Outcome => ({ ...outcome, durationMs: performance.now() - startedAtMs });
+  if ((await backlogOf(queue, delivery.nowMs)) > maxBacklog) {
+    const excerpt = `the queue holds more than maxQueueBacklog (${maxBacklog}) messages`;
+    return { outcome: end({ kind: "busy", retryAfterMs: BACKLOG_CHECK_MS, status: null, excerpt }), claimedSeqs: [] };
+  }
+  try {
+    const messages = await Promise.all(delivery.events.map((event) => messageOf(delivery, event)));
+    for (const call of callsOf(messages)) {
+      await queue.sendBatch(call.map(({ body }) => ({ body, contentType: "json" as const })));
+    }
+    const claimedSeqs = messages.filter((message) => message.isClaim).map((message) => message.seq);
+    return { outcome: end({ kind: "accepted", refusedIds: [], status: null, excerpt: "" }), claimedSeqs };
+  } catch (error) {
+    return { outcome: end(failureOf(error)), claimedSeqs: [] };
+  }
+}
+
+type OutcomeKind = Outcome extends infer O ? (O extends unknown ? Omit<O, "durationMs"> : never) : never;
+
+interface SizedMessage {
+  readonly seq: number;
+  readonly body: unknown;
+  readonly sizeBytes: number;
+  readonly isClaim: boolean;
+}
+
+async function messageOf(delivery: Delivery, event: DeliveredEvent): Promise<SizedMessage> {
+  const { tenant, destination, shard = 0 } = delivery;
+  const head = { v: 1, tenant, destination, hops: event.hops, ...(shard === 0 ? {} : { shard }) };
+  const whole = { ...eventElement(event), ...head };
+  const sizeBytes = jsonBytes(whole);
+  if (sizeBytes <= MESSAGE_BYTES_MAX) return { seq: event.seq, body: whole, sizeBytes, isClaim: false };
+  const { body: _body, bodyBase64: _bodyBase64, ...rest } = whole as Record<string, unknown>;
+  const claim = { sizeBytes: event.body.byteLength, sha256: await sha256HexOfBytes(event.body) };
+  const claimed = { ...rest, claim };
+  return { seq: event.seq, body: claimed, sizeBytes: jsonBytes(claimed), isClaim: true };
+}
+
+/** Messages in the order of arrival, cut where a call would hold too many or too much. */
+function callsOf(messages: readonly SizedMessage[]): SizedMessage[][] {
+  const calls: SizedMessage[][] = [];
+  let bytes = 0;
+  for (const message of messages) {
+    const last = calls.at(-1);
+    if (last === undefined || last.length >= CALL_MESSAGES_MAX || bytes + message.sizeBytes > CALL_BYTES_MAX) {
+      calls.push([message]);
+      bytes = message.sizeBytes;
+    } else {
+      last.push(message);
+      bytes += message.sizeBytes;
+    }
+  }
+  return calls;
+}
+
+async function backlogOf(queue: QueueBinding, nowMs: number): Promise<number> {
+  const known = backlogs.get(queue);
+  if (known !== undefined && nowMs - known.atMs < BACKLOG_CHECK_MS) return known.count;
+  let count = 0;
+  try {
+    count = (await queue.metrics?.())?.backlogCount ?? 0;
+  } catch {
+    // Without the queue's own figures nothing holds: the queue itself says when it is full.
+  }
+  backlogs.set(queue, { atMs: nowMs, count });
+  return count;
+}
+
+function failureOf(error: unknown): OutcomeKind {
+  const message = error instanceof Error ? error.message : "unknown";
+  const isBusy = /too many requests|storage limit exceeded/i.test(message);
+  const excerpt = message.slice(0, 2_000);
+  if (isBusy) return { kind: "busy", retryAfterMs: null, status: null, excerpt };
+  return { kind: "failed", retryAfterMs: null, status: null, cause: "queue", excerpt };
+}
+
+function jsonBytes(value: unknown): number {
+  return new TextEncoder().encode(JSON.stringify(value)).byteLength;
+}
