@@ -8,11 +8,14 @@ export const NOW_SECONDS = 1_795_910_400;
 
 /** A request as a provider's package sees it. Names of headers are in lower case. */
 export interface Received {
+  readonly method: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
   /** The body as most packages want it. */
   readonly text: string;
+  /** What the operator configures beside the secret. */
+  readonly params: Readonly<Record<string, string>>;
 }
 
 /** What may be done to a genuine request, or be odd about it. */

@@ -87,7 +87,8 @@ export class Subject {
 
   /** The package's verdict with one secret; `Date` must have been set. */
   async theirs(sent: Sent, secret: string): Promise<boolean> {
-    const received: Received = { ...sent, text: sent.body.toString("utf8") };
+    const params = this.signer.params ?? {};
+    const received: Received = { ...sent, method: "POST", text: sent.body.toString("utf8"), params };
     try {
       return await this.oracle.accepts(received, this.configured(secret));
     } catch {

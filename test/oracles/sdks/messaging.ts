@@ -45,8 +45,10 @@ export const messagingOracles: readonly Oracle[] = [
         headers: { "content-type": "application/x-www-form-urlencoded", "x-twilio-signature": signature },
       };
     },
-    accepts: ({ url, text, headers }, secret) =>
-      twilio().validateRequest(secret, headers["x-twilio-signature"], url, formOf(text)),
+    accepts: (request, secret) =>
+      request.url.includes("bodySHA256=")
+        ? twilioForms.acceptsJson(request, secret)
+        : twilioForms.acceptsForm(request, secret),
   },
   {
     provider: "line",
@@ -104,13 +106,13 @@ export const messagingOracles: readonly Oracle[] = [
   {
     provider: "hubspot-v2",
     package: "@hubspot/api-client",
-    accepts: ({ text, headers, url }, clientSecret) =>
+    accepts: ({ method, text, headers, url }, clientSecret) =>
       hubspot()({
         signature: headers["x-hubspot-signature"],
         clientSecret,
         requestBody: text,
         url,
-        method: "POST",
+        method,
         signatureVersion: "v2",
       }),
     differs: READS_TEXT,
@@ -123,13 +125,13 @@ function hubspotV3(provider: string): Oracle {
   return {
     provider,
     package: "@hubspot/api-client",
-    accepts: ({ text, headers, url }, clientSecret) =>
+    accepts: ({ method, text, headers, url }, clientSecret) =>
       hubspot()({
         signature: headers["x-hubspot-signature-v3"],
         clientSecret,
         requestBody: text,
         url,
-        method: "POST",
+        method,
         timestamp: Number(headers["x-hubspot-request-timestamp"]),
         signatureVersion: "v3",
       }),

@@ -1,4 +1,4 @@
-import { type Oracle, READS_TEXT, sdk, TAKES_THE_FUTURE } from "../oracle.ts";
+import { type Oracle, READS_JSON, READS_TEXT, sdk, TAKES_THE_FUTURE } from "../oracle.ts";
 
 interface StripeWebhooks {
   generateTestHeaderString(options: { payload: string; secret: string; timestamp: number }): string;
@@ -107,6 +107,38 @@ export const paymentOracles: readonly Oracle[] = [
     differs: READS_TEXT,
   },
   {
+    provider: "fintoc",
+    package: "fintoc",
+    accepts({ body, headers }, secret) {
+      const { WebhookSignature } = sdk<{
+        WebhookSignature: { verifyHeader(body: Buffer, header: string | undefined, secret: string): void };
+      }>("fintoc");
+      WebhookSignature.verifyHeader(body, headers["fintoc-signature"], secret);
+      return true;
+    },
+    differs: READS_TEXT,
+  },
+  {
+    provider: "cashfree",
+    package: "cashfree-pg",
+    accepts({ text, headers }, secret) {
+      const { Cashfree, CFEnvironment } = sdk<{
+        Cashfree: new (
+          environment: unknown,
+          id: string,
+          secret: string,
+        ) => {
+          PGVerifyWebhookSignature(signature: string | undefined, body: string, time: string | undefined): unknown;
+        };
+        CFEnvironment: { SANDBOX: unknown };
+      }>("cashfree-pg");
+      const cashfree = new Cashfree(CFEnvironment.SANDBOX, "app", secret);
+      cashfree.PGVerifyWebhookSignature(headers["x-webhook-signature"], text, headers["x-webhook-timestamp"]);
+      return true;
+    },
+    differs: READS_JSON,
+  },
+  {
     provider: "adyen-platform",
     package: "@adyen/api-library",
     accepts({ text, headers }, secret) {
@@ -131,7 +163,7 @@ export const paymentOracles: readonly Oracle[] = [
     provider: "braintree",
     package: "braintree",
     signer: { params: { publicKey: "public-1" } },
-    async accepts({ text }, secret) {
+    async accepts({ text, params }, secret) {
       const { BraintreeGateway, Environment } = sdk<{
         BraintreeGateway: Braintree;
         Environment: { Sandbox: unknown };
@@ -139,7 +171,7 @@ export const paymentOracles: readonly Oracle[] = [
       const gateway = new BraintreeGateway({
         environment: Environment.Sandbox,
         merchantId: "merchant",
-        publicKey: "public-1",
+        publicKey: params.publicKey,
         privateKey: secret,
       });
       const form = new URLSearchParams(text);

@@ -56,11 +56,11 @@ export const platformOracles: readonly Oracle[] = [
     provider: "contentful",
     package: "@contentful/node-apps-toolkit",
     signer: { secret: "0123456789abcdef".repeat(4), otherSecret: "fedcba9876543210".repeat(4) },
-    accepts({ text, headers }, secret) {
+    accepts({ method, url, text, headers }, secret) {
       const { verifyRequest } = sdk<{ verifyRequest(secret: string, request: object, seconds: number): boolean }>(
         "@contentful/node-apps-toolkit",
       );
-      return verifyRequest(secret, { method: "POST", path: "/in/tok", headers, body: text }, 30);
+      return verifyRequest(secret, { method, path: new URL(url).pathname, headers, body: text }, 30);
     },
     differs: { ...READS_TEXT, ...TAKES_THE_FUTURE },
   },

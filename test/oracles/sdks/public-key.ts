@@ -91,13 +91,18 @@ export const publicKeyOracles: readonly Oracle[] = [
     provider: "google-pubsub",
     package: "google-auth-library",
     signer: { params: { email: "p@x", audience: "a" } },
-    async accepts({ headers }, key) {
+    async accepts({ headers, params }, key) {
       const { OAuth2Client } = sdk<GoogleAuth>("google-auth-library");
       const token = (headers.authorization ?? "").replace(/^Bearer /, "");
       const issuers = ["https://accounts.google.com", "accounts.google.com"];
-      const ticket = await new OAuth2Client().verifySignedJwtWithCertsAsync(token, { k1: key }, "a", issuers);
+      const ticket = await new OAuth2Client().verifySignedJwtWithCertsAsync(
+        token,
+        { k1: key },
+        params.audience ?? "",
+        issuers,
+      );
       const claims = ticket.getPayload();
-      return claims?.email === "p@x" && claims.email_verified === true;
+      return claims !== undefined && claims.email === params.email && claims.email_verified === true;
     },
   },
   {
