@@ -11,6 +11,10 @@ export interface Bindings {
   readonly TENANT_CONFIG: KVNamespace;
   /** Without it each tenant sends one request at a time to a shared host [V27]. */
   readonly ORIGIN_GATE?: DurableObjectNamespace;
+  /** Data points of every decision [O8]. */
+  readonly METRICS?: AnalyticsEngineDataset;
+  /** Sends alerts by mail [O9]. */
+  readonly ALERT_EMAIL?: SendEmail;
   readonly ADMIN_TOKEN?: string;
   readonly CONFIG_KEY?: string;
   readonly CONFIG_KEY_PREVIOUS?: string;
@@ -70,7 +74,7 @@ export function readSettings(env: Bindings): Settings {
   return settings;
 }
 
-type BoundThing = "TENANT_BUFFER" | "TENANT_CONFIG" | "ORIGIN_GATE";
+type BoundThing = "TENANT_BUFFER" | "TENANT_CONFIG" | "ORIGIN_GATE" | "METRICS" | "ALERT_EMAIL";
 type Variables = Partial<Record<Exclude<keyof Bindings, BoundThing>, unknown>>;
 
 /** Reads every variable; exported for tests, others call `readSettings`. */

@@ -10,6 +10,7 @@ import { objectName } from "./core/shard.ts";
 import { type Bindings, readSettings, type Settings } from "./env.ts";
 import { Ingress } from "./ingress/ingress.ts";
 import { isWebhookUrl } from "./ingress/route.ts";
+import { Decisions } from "./observe/decisions.ts";
 import { logLine } from "./observe/log-line.ts";
 import { enterRegistry } from "./sweep/registry.ts";
 import { sweep } from "./sweep/sweep.ts";
@@ -52,6 +53,7 @@ function isolateOf(env: Bindings): Isolate {
       now,
       fixedClockMs: settings.fixedClockMs,
       register: (object) => register(env, object, now()),
+      decisions: new Decisions(env.METRICS ?? null),
     }),
     adminParts,
     admin: () => {

@@ -2,13 +2,14 @@ import type { TenantObjects } from "../buffer/contract.ts";
 import type { Settings } from "../env.ts";
 import type { TenantCache } from "../tenants/cache.ts";
 import type { ConfigContext } from "../tenants/context.ts";
+import type { SweepKv } from "../sweep/sweep-kv.ts";
 import type { ConfigKv } from "../tenants/kv.ts";
 
 /** What the admin API works with; built once per isolate. */
 export interface AdminParts {
   readonly settings: Settings;
   readonly objects: TenantObjects;
-  readonly kv: ConfigKv;
+  readonly kv: ConfigKv & SweepKv;
   /** The isolate's memory of tenants: what was just written is known at once. */
   readonly cache: TenantCache;
   readonly now: () => number;

@@ -1,5 +1,6 @@
 /** The calls on a tenant's configuration. */
 import type { Context, Hono } from "hono";
+import { readSummaries } from "../sweep/summaries.ts";
 import { isJsonObject, memberAt } from "../tenants/json.ts";
 import { listTenants } from "../tenants/kv.ts";
 import { mergePatch } from "../tenants/merge-patch.ts";
@@ -16,6 +17,7 @@ import { parseRotate } from "./inputs.ts";
 import type { AdminParts } from "./parts.ts";
 import { Problem } from "./problem.ts";
 import { readJson } from "./read-json.ts";
+import { type TenantSummary, tenantSummaries } from "./tenant-summaries.ts";
 
 const LIST_MAX = 1_000;
 
@@ -23,7 +25,12 @@ export function addTenantRoutes(app: Hono, parts: AdminParts): void {
   app.get("/admin/tenants", async (c) => {
     const { limit, cursor } = readQuery(c.req.url, ["limit", "cursor"]);
     const page = await listTenants(parts.kv, queryNumber("limit", limit, 1, LIST_MAX, LIST_MAX), cursor ?? null);
-    return c.json(page);
+    const known = tenantSummaries(await readSummaries(parts.kv));
+    const summaries = page.tenants.flatMap((tenant) => {
+      const summary = known.get(tenant);
+      return summary === undefined ? [] : [[tenant, shownSummary(summary, parts.now())] as const];
+    });
+    return c.json({ ...page, summaries: Object.fromEntries(summaries) });
   });
 
   app.get("/admin/tenants/:tenant", (c) => {
@@ -60,6 +67,13 @@ export function addTenantRoutes(app: Hono, parts: AdminParts): void {
       return withRotatedSecret(input, source, secret, retireOthersAtMs);
     });
   });
+}
+
+/** No object is called for a list: what it shows has an age [O8]. */
+function shownSummary({ stats, collectedAtMs, acceptedPerSecond }: TenantSummary, nowMs: number) {
+  const { tenant: _, ...rest } = stats;
+  const ageSeconds = Math.max(0, Math.round((nowMs - collectedAtMs) / 1_000));
+  return { collectedAt: new Date(collectedAtMs).toISOString(), ageSeconds, acceptedPerSecond, ...rest };
 }
 
 function changeOf(c: Context, tenant: string): Change {

@@ -1,9 +1,11 @@
 /** What an object has in memory of a configured tenant: its destinations, its intake, and the run that delivers. */
 import { disable, enable } from "../core/delivery/machine.ts";
+import type { Outcome } from "../core/delivery/outcome.ts";
 import { type Bindings, bindingOf, type Settings } from "../env.ts";
 import type { OriginGateCalls } from "../gate/contract.ts";
 import type { Log } from "../log/log.ts";
 import type { QueueBinding } from "../sinks/queue.ts";
+import { type Decision, Decisions } from "../observe/decisions.ts";
 import type { ConfigRecord, TenantConfig } from "../tenants/config.ts";
 import { RETELL_MS, TOMBSTONE_MS } from "./configuration.ts";
 import type { Destination } from "./destination.ts";
@@ -56,6 +58,7 @@ export class Runtime {
     this.intake = new Intake(storage, log, this.roster, wake, config, nowMs, random, () => this.#record);
     this.retention = new RetentionTurns(log, this.roster);
     this.jobs = new JobRunner(log, this.roster);
+    const decisions = new Decisions(parts.env.METRICS ?? null);
     const sending = {
       tenant: parts.tenant,
       shard: parts.shard,
@@ -65,8 +68,11 @@ export class Runtime {
     const sender = {
       hostOf: (destination: Destination) => hostOf(destination.config, parts.settings),
       sharedHostOf: (destination: Destination) => sharedHostOf(destination.config, parts.settings),
-      send: (destination: Destination, request: Parameters<typeof send>[3], atMs: number) =>
-        send(sending, destination.name, destination.config, request, atMs),
+      send: async (destination: Destination, request: Parameters<typeof send>[3], atMs: number) => {
+        const sent = await send(sending, destination.name, destination.config, request, atMs);
+        decisions.note(deliveryDecision(parts.tenant, destination.name, request.events.length, sent.outcome), atMs);
+        return sent;
+      },
     };
     this.drain = new Drain(
       this.roster,
@@ -148,4 +154,11 @@ export function tombstoneEndMs(deletedAtMs: number): number {
 function gatesOf({ ORIGIN_GATE }: Bindings): Gates | null {
   // The namespace is bound by name, not by class: its methods are those of the contract.
   return ORIGIN_GATE === undefined ? null : (host) => ORIGIN_GATE.getByName(host) as unknown as OriginGateCalls;
+}
+
+function deliveryDecision(tenant: string, destination: string, events: number, outcome: Outcome): Decision {
+  const { kind, cause, status, durationMs } = outcome;
+  const isRoutine = kind === "accepted" && outcome.refusedIds.length === 0;
+  const text = cause === undefined ? kind : `${kind}:${cause}`;
+  return { about: "delivery", tenant, at: destination, outcome: text, isRoutine, events, status, durationMs };
 }

@@ -5,6 +5,7 @@
  */
 import type { TenantObjects } from "../buffer/contract.ts";
 import { unreachable } from "../core/assert.ts";
+import type { Decision, Decisions } from "../observe/decisions.ts";
 import { ThrottledLog } from "../observe/throttled-log.ts";
 import type { OutlivesAnswer, TenantCache, TenantLookup } from "../tenants/cache.ts";
 import { unavailable } from "./answers.ts";
@@ -16,7 +17,7 @@ import { tryQuestion } from "./question.ts";
 import { declaredLength } from "./read-body.ts";
 import { bodyTooLarge, loop, methodNotAllowed, notFound, sourceUnusable } from "./refusals.ts";
 import { parseRoute } from "./route.ts";
-import type { Note, Step, StepParts } from "./step.ts";
+import type { Decided, Note, Step, StepParts } from "./step.ts";
 import { tryWebhook } from "./webhook.ts";
 
 export interface IngressParts {
@@ -28,6 +29,7 @@ export interface IngressParts {
   /** Enters an object in the registry that says that it had been idle [V20](f); never throws. */
   readonly register?: (object: string) => Promise<void>;
   readonly log?: ThrottledLog;
+  readonly decisions?: Decisions;
 }
 
 /** No provider sends more; beyond it nothing is looked up [I2]. */
@@ -40,6 +42,7 @@ export class Ingress {
   readonly #newest: NewestConfig;
   readonly #now: () => number;
   readonly #log: ThrottledLog;
+  readonly #decisions: Decisions | null;
   readonly #stepParts: StepParts;
 
   constructor(parts: IngressParts) {
@@ -47,6 +50,7 @@ export class Ingress {
     this.#newest = new NewestConfig(parts.objects, parts.cache);
     this.#now = parts.now;
     this.#log = parts.log ?? new ThrottledLog();
+    this.#decisions = parts.decisions ?? null;
     const { objects, fixedClockMs, register = async () => {} } = parts;
     this.#stepParts = { objects, budget: new BodyBudget(), fixedClockMs, register };
   }
@@ -79,7 +83,7 @@ export class Ingress {
       const step = await this.#try(passage, entry);
       switch (step.kind) {
         case "answer":
-          return this.#answer(passage, step.response, step.note);
+          return this.#answer(passage, step.response, step.note, step.decided);
         case "refused": {
           const newer = mayAsk ? await this.#newest.newerThan(tenant, step.version, startedAtMs, lifetime) : null;
           if (newer === null) return this.#answer(passage, step.response, step.note);
@@ -122,16 +126,23 @@ export class Ingress {
     }
   }
 
-  #answer(passage: Passage, response: Response, note: Note | undefined): Response {
+  #answer(passage: Passage, response: Response, note?: Note, decided?: Decided): Response {
+    const { tenant } = passage.route;
+    if (decided !== undefined) this.#decisions?.note(decisionOf(tenant, decided), passage.startedAtMs);
     if (note !== undefined) {
-      const { tenant } = passage.route;
       const { event, source, code, detail } = note;
       const level = event === "webhook-rejected" ? "warn" : "error";
       const kind = `${event} ${tenant} ${source} ${code}`;
       this.#log.line(kind, passage.startedAtMs, level, event, { tenant, source, code, detail });
+      this.#decisions?.count(decisionOf(tenant, { source: source ?? "", outcome: code }));
     }
     return response;
   }
+}
+
+function decisionOf(tenant: string, { source, outcome }: { source: string; outcome: string }): Decision {
+  const isRoutine = outcome === "buffered" || outcome === "deduplicated" || outcome === "reopened";
+  return { about: "webhook", tenant, at: source, outcome, isRoutine, events: 1 };
 }
 
 const KEEPS_CHANGING: Note = {

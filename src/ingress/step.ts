@@ -4,7 +4,7 @@ import type { BodyBudget } from "./body-budget.ts";
 
 /** What came of trying a request against one version of the configuration. */
 export type Step =
-  | { readonly kind: "answer"; readonly response: Response; readonly note?: Note }
+  | { readonly kind: "answer"; readonly response: Response; readonly note?: Note; readonly decided?: Decided }
   /** Turned away, for now by this version; a newer one may see it otherwise [O4]. */
   | { readonly kind: "refused"; readonly response: Response; readonly version: number; readonly note?: Note }
   | { readonly kind: "stale"; readonly record: ConfigRecord };
@@ -16,6 +16,12 @@ export interface Note {
   /** The source, where it is known. */
   readonly source?: string;
   readonly detail?: string;
+}
+
+/** What the tenant's object made of a webhook. */
+export interface Decided {
+  readonly source: string;
+  readonly outcome: "buffered" | "deduplicated" | "reopened" | "rate-limited";
 }
 
 /** What the steps of a webhook's way share. */

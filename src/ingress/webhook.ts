@@ -171,8 +171,10 @@ async function store(
       return notStored(answerIngest(result, row.answer), result.code, "refused by the tenant's object");
     case "unconfigured":
       return notStored(answerIngest(result, row.answer), "unconfigured", "write the tenant's configuration again");
-    default:
-      return { kind: "answer", response: answerIngest(result, row.answer) };
+    default: {
+      const decided = { source: candidate.id, outcome: result.kind };
+      return { kind: "answer", response: answerIngest(result, row.answer), decided };
+    }
   }
 }
 

@@ -12,6 +12,8 @@ export interface Summary {
   readonly collectedAtMs: number | null;
   /** Alerts: only those that are up. */
   readonly stats: TenantStats | null;
+  /** Events accepted per second between the last two times it answered; null: it answered once so far. */
+  readonly acceptedPerSecond: number | null;
 }
 
 interface Chunk {

@@ -8,7 +8,7 @@ import { planSweep } from "../core/sweep-plan.ts";
 import { logLine } from "../observe/log-line.ts";
 import { listObjects } from "../tenants/kv.ts";
 import { enterRegistry, leaveRegistry, type Registered, readRegistry } from "./registry.ts";
-import { Summaries } from "./summaries.ts";
+import { Summaries, type Summary } from "./summaries.ts";
 import type { SweepKv } from "./sweep-kv.ts";
 
 export interface SweepParts {
@@ -112,11 +112,18 @@ function note(summaries: Summaries, object: string, answer: Called["answer"], no
   if (answer === null) summaries.remove(object);
   else if (answer === "failed") {
     // It counts as called: others must not wait for it.
-    summaries.set(object, { collectedAtMs: null, stats: null, ...before, calledAtMs: nowMs });
+    summaries.set(object, { collectedAtMs: null, stats: null, acceptedPerSecond: null, ...before, calledAtMs: nowMs });
   } else {
     const alerts = answer.stats.alerts.filter((alert) => alert.clearedAt === null);
-    summaries.set(object, { calledAtMs: nowMs, collectedAtMs: nowMs, stats: { ...answer.stats, alerts } });
+    const stats = { ...answer.stats, alerts };
+    const acceptedPerSecond = before === null ? null : rateSince(before, stats.accepted, nowMs);
+    summaries.set(object, { calledAtMs: nowMs, collectedAtMs: nowMs, stats, acceptedPerSecond });
   }
+}
+
+function rateSince({ stats, collectedAtMs }: Summary, accepted: number, nowMs: number): number | null {
+  if (stats === null || collectedAtMs === null || nowMs <= collectedAtMs || accepted < stats.accepted) return null;
+  return Math.round(((accepted - stats.accepted) * 100_000) / (nowMs - collectedAtMs)) / 100;
 }
 
 /** What one write cannot do must not keep the others from being done; the next sweep does it again. */
