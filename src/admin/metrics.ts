@@ -20,7 +20,9 @@ export async function answerMetrics(request: Request, parts: AdminParts): Promis
     }).toResponse();
   }
   if (request.method !== "GET" && request.method !== "HEAD") {
-    return new Problem(405, "method-not-allowed", "Metrics are read.", { headers: { allow: "GET, HEAD" } }).toResponse();
+    return new Problem(405, "method-not-allowed", "Metrics are read.", {
+      headers: { allow: "GET, HEAD" },
+    }).toResponse();
   }
   try {
     const tenants = tenantSummaries(await readSummaries(parts.kv));

@@ -28,14 +28,18 @@ export interface DataPoints {
 /** One in so many routine decisions is logged. */
 const SAMPLE_EVERY = 100;
 
+/** Counts for all objects of an isolate together: most of them live too short a time to count for themselves. */
+const ofIsolate = { routineCount: 0 };
+
 export class Decisions {
   readonly #points: DataPoints | null;
   readonly #write: typeof logLine;
   readonly #throttled: ThrottledLog;
-  #routineCount = 0;
+  readonly #counted: { routineCount: number };
 
-  constructor(points: DataPoints | null, write: typeof logLine = logLine) {
+  constructor(points: DataPoints | null, write: typeof logLine = logLine, counted = ofIsolate) {
     this.#points = points;
+    this.#counted = counted;
     this.#write = write;
     this.#throttled = new ThrottledLog(write);
   }
@@ -50,8 +54,8 @@ export class Decisions {
       this.#throttled.line(`${about} ${tenant} ${at} ${outcome}`, nowMs, "warn", about, fields);
       return;
     }
-    this.#routineCount += 1;
-    if (this.#routineCount % SAMPLE_EVERY === 1) {
+    this.#counted.routineCount += 1;
+    if (this.#counted.routineCount % SAMPLE_EVERY === 1) {
       this.#write("info", about, { ...fields, sampledOneIn: SAMPLE_EVERY });
     }
   }

@@ -2,7 +2,7 @@
  * The second and third net under delivery [V20](f): every five minutes objects that have something to do are called, and
  * every object once a day, so that one whose alarm was lost goes on. What they say is kept as summaries [O8].
  */
-import type { TendAnswer, TenantObjects } from "../buffer/contract.ts";
+import type { TenantObjects, TendAnswer } from "../buffer/contract.ts";
 import { parseObjectName } from "../core/shard.ts";
 import { planSweep } from "../core/sweep-plan.ts";
 import { logLine } from "../observe/log-line.ts";
@@ -51,10 +51,18 @@ export async function sweep(parts: SweepParts): Promise<SweepReport> {
   for (const object of summaries.all().keys()) if (!existing.has(object)) summaries.remove(object);
   await inTurn([
     () => summaries.write(),
-    ...left.map(({ object }) => () => leaveRegistry(parts.kv, object)),
+    ...left.map(
+      ({ object }) =>
+        () =>
+          leaveRegistry(parts.kv, object),
+    ),
     ...calls
       .filter(({ object, answer }) => isBusy(answer) && !registered.has(object))
-      .map(({ object }) => () => enterRegistry(parts.kv, object, beganMs)),
+      .map(
+        ({ object }) =>
+          () =>
+            enterRegistry(parts.kv, object, beganMs),
+      ),
   ]);
   const report = {
     called: plan.slice(0, calls.length),
