@@ -5,8 +5,8 @@ import { answerHandshake } from "../../src/providers/handshake.ts";
 import { identify } from "../../src/providers/identify.ts";
 import type { ProviderRow } from "../../src/providers/row.ts";
 import { checkSecret } from "../../src/providers/secret.ts";
-import type { RejectionReason } from "../../src/providers/verdict.ts";
 import { verify } from "../../src/providers/verify.ts";
+import { REASONS } from "./reasons.ts";
 import { arrivalOf, sourceOf, type Vector, vectors } from "./vectors.ts";
 
 const events = vectors.filter((vector) => vector.kind === "event");
@@ -16,38 +16,6 @@ function rowOf(vector: Vector): ProviderRow {
   if (row === undefined) throw new Error(`no row ${vector.spec}`);
   return row;
 }
-
-/** The reasons of [I6] that each recorded kind of fault may have. */
-const REASONS: Readonly<Record<string, readonly RejectionReason[]>> = {
-  "tampered-body": ["signature-mismatch", "body-hash-mismatch", "malformed-body"],
-  "wrong-secret": ["signature-mismatch", "wrong-token"],
-  "missing-header": ["missing-signature", "missing-token"],
-  "wrong-length-signature": ["malformed-signature", "signature-mismatch", "wrong-token"],
-  "stale-timestamp": ["timestamp-too-old"],
-  "future-timestamp": ["timestamp-in-future"],
-  "missing-signature": ["missing-signature"],
-  "missing-prefix": ["malformed-signature"],
-  "wrong-algorithm-prefix": ["malformed-signature"],
-  "second-item-forged": ["signature-mismatch", "wrong-token"],
-  "unknown-scheme-only": ["malformed-signature"],
-  "missing-id": ["missing-signed-part"],
-  "non-numeric-timestamp": ["malformed-timestamp"],
-  "non-ascii-signature": ["malformed-signature"],
-  "missing-timestamp": ["missing-timestamp"],
-  "different-host": ["signature-mismatch"],
-  "different-url": ["signature-mismatch"],
-  "trimmed-body": ["signature-mismatch"],
-  "documentation-header-with-other-body": ["signature-mismatch"],
-  "signed-header-changed": ["signature-mismatch"],
-  "empty-batch": ["missing-signature"],
-  "wrong-issuer": ["wrong-claim"],
-  "missing-body-hash": ["wrong-claim"],
-  expired: ["timestamp-too-old"],
-  "missing-clientstate": ["missing-token"],
-  "alg-confusion": ["unsupported-algorithm"],
-  "untrusted-cert-url": ["untrusted-key-address"],
-  "email-not-verified": ["wrong-claim"],
-};
 
 describe("recorded requests", () => {
   test("[P5] every row has a genuine one, with where it comes from and a page", () => {

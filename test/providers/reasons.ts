@@ -1,0 +1,33 @@
+import type { RejectionReason } from "../../src/providers/verdict.ts";
+
+/** The reasons of [I6] that each recorded kind of fault may have. */
+export const REASONS: Readonly<Record<string, readonly RejectionReason[]>> = {
+  "tampered-body": ["signature-mismatch", "body-hash-mismatch", "malformed-body"],
+  "wrong-secret": ["signature-mismatch", "wrong-token"],
+  "missing-header": ["missing-signature", "missing-token"],
+  "wrong-length-signature": ["malformed-signature", "signature-mismatch", "wrong-token"],
+  "stale-timestamp": ["timestamp-too-old"],
+  "future-timestamp": ["timestamp-in-future"],
+  "missing-signature": ["missing-signature"],
+  "missing-prefix": ["malformed-signature"],
+  "wrong-algorithm-prefix": ["malformed-signature"],
+  "second-item-forged": ["signature-mismatch", "wrong-token"],
+  "unknown-scheme-only": ["malformed-signature"],
+  "missing-id": ["missing-signed-part"],
+  "non-numeric-timestamp": ["malformed-timestamp"],
+  "non-ascii-signature": ["malformed-signature"],
+  "missing-timestamp": ["missing-timestamp"],
+  "different-host": ["signature-mismatch"],
+  "different-url": ["signature-mismatch"],
+  "trimmed-body": ["signature-mismatch"],
+  "documentation-header-with-other-body": ["signature-mismatch"],
+  "signed-header-changed": ["signature-mismatch"],
+  "empty-batch": ["missing-signature"],
+  "wrong-issuer": ["wrong-claim"],
+  "missing-body-hash": ["wrong-claim"],
+  expired: ["timestamp-too-old"],
+  "missing-clientstate": ["missing-token"],
+  "alg-confusion": ["unsupported-algorithm"],
+  "untrusted-cert-url": ["untrusted-key-address"],
+  "email-not-verified": ["wrong-claim"],
+};
