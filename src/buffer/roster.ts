@@ -15,6 +15,8 @@ import { shed } from "./shed.ts";
 /** The share of a bound at which an alert names the destination that is behind [R4]. */
 const ALERT_SHARE = 0.8;
 const CLEAR_SHARE = 0.7;
+/** Copied-out events looked at in one piece. */
+const KEPT_PAGE = 500;
 
 export type RosterSnapshot = ReadonlyMap<string, Memory>;
 
@@ -78,7 +80,7 @@ export class Roster {
       }
       destination.use(config, settings);
       if (settings.delivery.ordering !== before.delivery.ordering) destination.startOver(nowMs);
-      if (settings.url !== before.url) enableAnew(destination, nowMs);
+      if (settings.url !== before.url) this.#enableAnew(destination, nowMs);
     }
     for (const [name, settings] of Object.entries(config.destinations)) {
       if (kept.some((destination) => destination.name === name)) continue;
@@ -105,6 +107,28 @@ export class Roster {
     this.#log.filters.removeAll(name);
     this.#log.claims.removeAll(name);
     this.#nearlyFull.delete(name);
+    this.#releaseAllKept();
+  }
+
+  /** Copied-out events that only a removed destination still needed go [L1]. */
+  #releaseAllKept(): void {
+    let afterSeq = 0;
+    for (;;) {
+      const seqs = this.#log.events.keptSeqs(afterSeq, this.#log.segments.high.seq, KEPT_PAGE);
+      for (const seq of seqs) this.releaseKept(seq);
+      const last = seqs.at(-1);
+      if (last === undefined || seqs.length < KEPT_PAGE) return;
+      afterSeq = last;
+    }
+  }
+
+  /** A changed `url` ends `disabled` [V24]. */
+  #enableAnew(destination: Destination, nowMs: number): void {
+    const { row, live } = destination.memory;
+    if (row.disabled === null) return;
+    destination.believe({ ...destination.memory, ...enable(row, live, nowMs) });
+    this.#log.alerts.clear("destination-disabled", destination.name, nowMs);
+    destination.write();
   }
 
   /** What memory holds of every destination; `restore` puts it back after a rolled-back transaction. */
@@ -237,14 +261,6 @@ export class Roster {
       this.#log.alerts.clear("backlog-nearly-full", name, nowMs);
     }
   }
-}
-
-/** A changed `url` ends `disabled` [V24]. */
-function enableAnew(destination: Destination, nowMs: number): void {
-  const { row, live } = destination.memory;
-  if (row.disabled === null) return;
-  destination.believe({ ...destination.memory, ...enable(row, live, nowMs) });
-  destination.write();
 }
 
 /** The settings of `name`, by its own key only. */
