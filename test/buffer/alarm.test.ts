@@ -1,7 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { hurried, moveClock, startClock, stopClock } from "../flow/clock.ts";
-import { hang, Origin, status } from "../flow/origin.ts";
+import { gate, hang, Origin, status } from "../flow/origin.ts";
 import { http, Tenant } from "../flow/tenant.ts";
 import { arrive, callFor, manyCalls } from "./arrivals.ts";
 import { countRows } from "./rows.ts";
@@ -13,15 +13,6 @@ afterEach(() => {
   stopClock();
 });
 
-/** An answer that comes when the test says so. */
-function gate() {
-  let open: (response: Response) => void = () => {};
-  const answer = new Promise<Response>((resolve) => {
-    open = resolve;
-  });
-  return { answer, open };
-}
-
 /** Waits, in real time, for what is about to happen. */
 async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   for (let turn = 0; turn < 1_000; turn += 1) {
@@ -29,11 +20,6 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
     await scheduler.wait(5);
   }
   throw new Error("it did not happen");
-}
-
-/** Waits until the origin has this many requests before it. */
-async function reached(origin: Origin, count: number): Promise<void> {
-  await until(() => origin.requests.length >= count);
 }
 
 describe("who sets it", () => {
@@ -90,9 +76,9 @@ describe("who sets it", () => {
     await tenant.accept("evt_0");
     const rows = await countRows(tenant);
     const run = tenant.runAlarm();
-    await reached(origin, 1);
+    await origin.reached(1);
     await tenant.accept("evt_1");
-    await reached(origin, 2);
+    await origin.reached(2);
     expect(rows.alarmWrites()).toBe(0);
     expect(await tenant.alarmAtMs()).toBeNull();
     first.open(status(200));
@@ -107,7 +93,7 @@ describe("who sets it", () => {
     const tenant = await Tenant.create({ destinations: { origin: http("origin.test", { timeoutMs: 60_000 }) } });
     await tenant.accept("evt_0");
     const run = tenant.runAlarm();
-    await reached(origin, 1);
+    await origin.reached(1);
     moveClock(149_000);
     await tenant.accept("evt_1");
     const safetyAtMs = await tenant.alarmAtMs();
@@ -149,7 +135,7 @@ describe("a run", () => {
     const tenant = await Tenant.create();
     await tenant.accept("evt_1");
     const run = tenant.runAlarm();
-    await reached(origin, 1);
+    await origin.reached(1);
     expect(await tenant.alarmAtMs()).toBeNull();
     answer.open(status(503));
     await run;
@@ -169,7 +155,7 @@ describe("a run", () => {
         info as AlarmInvocationInfo,
       );
     });
-    await reached(origin, 1);
+    await origin.reached(1);
     expect(await tenant.alarmAtMs()).toBe(Date.now() + 60_000);
     answer.open(status(200));
     await run;
@@ -185,7 +171,7 @@ describe("a run", () => {
     const beganMs = Date.now();
     await hurried(async () => {
       const run = tenant.runAlarm();
-      await reached(origin, 1);
+      await origin.reached(1);
       await until(async () => (await tenant.alarmAtMs()) !== null);
       expect(Date.now() - beganMs).toBeGreaterThanOrEqual(10_000);
       expect(Date.now() - beganMs).toBeLessThan(30_000);
@@ -332,7 +318,7 @@ describe("a lost alarm", () => {
     const tenant = await Tenant.create();
     await arrive(tenant, { id: "evt_1" }, { id: "evt_2" }, { id: "evt_3" });
     const run = tenant.runAlarm().catch(() => false);
-    await reached(origin, 1);
+    await origin.reached(1);
     await runInDurableObject(tenant.stub, (_, state) => {
       state.abort("reset in the middle of a run");
     }).catch(() => {});

@@ -76,6 +76,14 @@ export class Origin {
     return this.accepted.map((event) => event.id);
   }
 
+  /** Waits, in real time, until this many requests have come. */
+  async reached(count: number): Promise<void> {
+    for (let turn = 0; this.requests.length < count; turn += 1) {
+      if (turn > 2_000) throw new Error(`the origin was not asked ${count} times`);
+      await scheduler.wait(5);
+    }
+  }
+
   /** How often each event was accepted. */
   counts(): Map<string, number> {
     const counts = new Map<string, number>();
@@ -94,6 +102,15 @@ export function hang(request: Received): Promise<Response> {
   return new Promise((_, reject) => {
     request.signal?.addEventListener("abort", () => reject(new Error("aborted")));
   });
+}
+
+/** An answer that comes when the test says so. Made in the test, as what is made in one object cannot be ended from another. */
+export function gate(): { readonly answer: Promise<Response>; readonly open: (response: Response) => void } {
+  let open: (response: Response) => void = () => {};
+  const answer = new Promise<Response>((resolve) => {
+    open = resolve;
+  });
+  return { answer, open: (response) => open(response) };
 }
 
 /** A connection that breaks before there is an answer. */
