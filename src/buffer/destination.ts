@@ -51,6 +51,8 @@ export interface Turn {
   /** Requests it may begin. */
   readonly requestsMax: number;
   readonly othersWaiting: boolean;
+  /** Requests of this object that are in flight now, those of other destinations included [V26]. */
+  readonly inFlight: number;
   /** Gives each request an id of its own. */
   readonly nextId: () => number;
 }
@@ -284,6 +286,7 @@ export class Destination {
         this.#bury(next, turn);
         return true;
       case "send":
+        if (next.request.lane === "resend" && next.request.exclusive && turn.inFlight + begun.length > 0) return false;
         return begun.length < turn.requestsMax && this.#begin(next.request, fresh, begun, turn);
     }
   }

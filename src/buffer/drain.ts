@@ -44,6 +44,8 @@ export interface Sender {
 interface InFlight {
   readonly destination: Destination;
   readonly host: string;
+  /** Nothing goes beside it [V26]. */
+  readonly exclusive: boolean;
 }
 
 interface Done {
@@ -194,6 +196,7 @@ export class Drain {
         random: this.#random,
         requestsMax: Math.min(requestsMax, permitted, this.#roomAt(host)),
         othersWaiting: this.#roster.isOtherWaiting(destination, nowMs),
+        inFlight: this.#inFlight.size,
         nextId: () => this.#nextId++,
       });
       isUsed = stepped.begun.length > 0;
@@ -206,6 +209,7 @@ export class Drain {
 
   /** How many more requests may go to `host` now [V13]. */
   #roomAt(host: string): number {
+    if ([...this.#inFlight].some((each) => each.exclusive)) return 0;
     const toHost = [...this.#inFlight].filter((each) => each.host === host).length;
     return Math.min(IN_FLIGHT_MAX - this.#inFlight.size, IN_FLIGHT_PER_HOST_MAX - toHost);
   }
@@ -214,7 +218,7 @@ export class Drain {
   #mayBegin(destination: Destination, nowMs: number): boolean {
     const host = this.#sender.sharedHostOf(destination);
     if (host === null || this.#lent.has(destination)) return true;
-    const asking: InFlight = { destination, host: this.#sender.hostOf(destination) };
+    const asking: InFlight = { destination, host: this.#sender.hostOf(destination), exclusive: false };
     if (this.#asking.has(destination) || this.#roomAt(asking.host) <= 0) return false;
     this.#asking.set(destination, asking);
     this.#inFlight.add(asking);
@@ -248,7 +252,7 @@ export class Drain {
   }
 
   #send(destination: Destination, host: string, request: LoadedRequest, permit: Permit | null, nowMs: number): void {
-    const inFlight: InFlight = { destination, host };
+    const inFlight: InFlight = { destination, host, exclusive: request.exclusive };
     this.#inFlight.add(inFlight);
     void this.#sender.send(destination, request, nowMs).then((sent) => {
       permit?.end(hostOutcome(sent.outcome));

@@ -12,6 +12,8 @@ import type { FreshEvents } from "./look-ahead.ts";
 export interface LoadedRequest {
   readonly started: StartedRequest;
   readonly events: readonly DeliveredEvent[];
+  /** It may be what kills the object: nothing else is in flight beside it [V26]. */
+  readonly exclusive: boolean;
   /** The redrive or replay these events belong to: part of the batch id [V4]. */
   readonly job: string | undefined;
   /** The rows of set-aside events as they are stored, by sequence number. */
@@ -63,6 +65,7 @@ export function loadRequest(
       passedOver: stretch.inLog ? passedOver(log, stretch) : [],
     },
     events,
+    exclusive: request.lane === "resend" && request.exclusive,
     job: planned.find((event) => event.aside?.job !== undefined)?.aside?.job,
     asideRows,
     unreadable: stretch.seqs.filter((seq) => !readable.has(seq)),

@@ -37,6 +37,7 @@ export class Operator {
       destination.believe({ ...destination.memory, ...acts[kind](row, live, nowMs) });
       destination.write();
       if (kind === "resume") this.#log.alerts.clear("destination-disabled", name, nowMs);
+      if (kind !== "pause") this.#log.alerts.clear("hold-long", name, nowMs);
     });
     return true;
   }

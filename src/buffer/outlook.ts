@@ -44,8 +44,10 @@ export class Outlook {
   /** When a stretch that the filter passed over moves the position: a long or an old one, and nothing else is waiting. */
   passedOverDueMs(memory: Memory, fresh: FreshEvents): number | null {
     if (fresh.headsAhead > 0 || fresh.passedOverSinceMs === null) return null;
-    const { fromSeq } = freshWindow(memory.row, memory.live);
+    const { fromSeq, toSeq } = freshWindow(memory.row, memory.live);
     if (fresh.scannedToSeq < fromSeq) return null;
+    // A gap in front of what was dealt with already: the events behind it must not wait for it.
+    if (toSeq !== null && fresh.scannedToSeq >= toSeq) return fresh.passedOverSinceMs;
     const isLong = fresh.scannedToSeq - fromSeq + 1 >= PASSED_OVER_MIN;
     return fresh.passedOverSinceMs + (isLong ? 0 : PASSED_OVER_MAX_AGE_MS);
   }

@@ -117,11 +117,14 @@ function hadRow(request: LoadedRequest | null, seq: number): boolean {
   return request?.asideRows.has(seq) ?? false;
 }
 
+/** The attempts of an event, this one included; one that is judged when another's answer came has its own in the log. */
 function attemptsWith(recording: Recording, seq: number): string {
-  const { request, attempt } = recording;
+  const { log, destination, request, attempt } = recording;
   const stored = request?.asideRows.get(seq)?.attempts ?? "";
   const wasSent = request?.started.events.some((event) => event.seq === seq) ?? false;
-  return attempt === null || !wasSent ? stored : appendAttempt(stored, attempt);
+  if (attempt !== null && wasSent) return appendAttempt(stored, attempt);
+  if (stored !== "") return stored;
+  return log.attempts.of(destination, seq).reduce(appendAttempt, "");
 }
 
 function bytesOf(log: Log, seq: number): number {
