@@ -157,6 +157,14 @@ export class Roster {
     return this.#destinations.some((destination) => destination.row.position > this.#log.segments.high.seq);
   }
 
+  /** Says so where it is so, or was and is no more; to be called at the start, in a transaction [L3]. */
+  checkPositions(nowMs: number): void {
+    const { alerts } = this.#log;
+    if (this.isAheadOfLog()) {
+      alerts.raise("position-beyond-log", "", nowMs, "a destination is further than the log: nothing more is stored");
+    } else alerts.clear("position-beyond-log", "", nowMs);
+  }
+
   /** Every event up to here is settled or set aside at every destination. */
   lowestPosition(): number {
     return this.#destinations.reduce(

@@ -308,7 +308,10 @@ export class TenantBuffer extends DurableObject<Bindings> implements TenantBuffe
     if (stored === null || stored.config === null) return;
     this.#runtime = this.#makeRuntime(stored.tenant, configOfShard(stored.config), stored.record, stored.untold);
     const runtime = this.#runtime;
-    this.#log.transaction(() => runtime.checkOrigins(Date.now()));
+    this.#log.transaction(() => {
+      runtime.roster.checkPositions(Date.now());
+      runtime.checkOrigins(Date.now());
+    });
   }
 
   /** A change of everything was rolled back: memory is made anew from what is stored; what was in flight goes again. */
