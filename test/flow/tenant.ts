@@ -130,8 +130,11 @@ export class Tenant {
     return response.status === 404 ? null : ((await response.json()) as EventView);
   }
 
-  evict(): Promise<void> {
-    return evictDurableObject(this.stub);
+  /** Takes the object out of memory, as the platform does when it is idle or the Worker is deployed. */
+  async evict(): Promise<void> {
+    // One that is not in memory cannot be taken out of it.
+    await this.calls.readConfig();
+    await evictDurableObject(this.stub);
   }
 
   /** Runs statements on the object's own database, behind its back. */
