@@ -48,7 +48,9 @@ export default defineConfig({
           name: "workers",
           // One runtime for all files: starting one costs seconds, and each test has a tenant of its own.
           isolate: false,
-          include: ["test/{log,buffer,tenants,sinks,ingress,admin,flow,alerts,observe,gate,sweep}/**/*.test.ts"],
+          include: [
+            "test/{log,buffer,tenants,sinks,ingress,admin,flow,alerts,observe,gate,sweep,consumer,upgrade}/**/*.test.ts",
+          ],
           // The first call of a file loads the whole Worker, which a busy machine takes its time for.
           testTimeout: 30_000,
         },
