@@ -14,7 +14,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   tenants: ["core", "providers"],
   log: ["core"],
   sinks: ["core"],
-  alerts: ["core"],
+  alerts: ["core", "sinks/signing", "sinks/version"],
   observe: ["core"],
   gate: ["core", "env"],
   buffer: ["core", "log", "sinks", "alerts", "observe", "tenants", "gate/contract", "env"],

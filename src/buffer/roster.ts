@@ -2,6 +2,7 @@
  * The destinations of a tenant together: who still needs what, how far all have come, and whether there is room for
  * another event [R4] [V16].
  */
+import { BACKLOG_ALERT_SHARE, BACKLOG_CLEAR_SHARE, backlogDetail } from "../core/alert-rules.ts";
 import { enable } from "../core/delivery/machine.ts";
 import type { Counters } from "../log/cursors.ts";
 import type { Log } from "../log/log.ts";
@@ -12,9 +13,6 @@ import { type Memory, newCursor } from "./memory.ts";
 import { redriveEvent } from "./moves.ts";
 import { shed } from "./shed.ts";
 
-/** The share of a bound at which an alert names the destination that is behind [R4]. */
-const ALERT_SHARE = 0.8;
-const CLEAR_SHARE = 0.7;
 /** Copied-out events looked at in one piece. */
 const KEPT_PAGE = 500;
 
@@ -23,8 +21,6 @@ export type RosterSnapshot = ReadonlyMap<string, Memory>;
 export class Roster {
   readonly #log: Log;
   #destinations: readonly Destination[] = [];
-  /** Destinations whose backlog alert is raised, so that an arrival need not ask the database. */
-  readonly #nearlyFull = new Set<string>();
 
   constructor(log: Log) {
     this.#log = log;
@@ -37,7 +33,6 @@ export class Roster {
       const settings = destinationConfig(config, cursor.name);
       return settings === null ? [] : [this.#enlist(new Destination(this.#log, config, settings, cursor, nowMs))];
     });
-    this.#learnNearlyFull();
   }
 
   /** Starts from what is stored, as after a crash; outcomes still to come are nobody's business any more. */
@@ -106,7 +101,6 @@ export class Roster {
     this.#log.alerts.removeOf(name);
     this.#log.filters.removeAll(name);
     this.#log.claims.removeAll(name);
-    this.#nearlyFull.delete(name);
     this.#releaseAllKept();
   }
 
@@ -140,15 +134,6 @@ export class Roster {
     for (const destination of this.#destinations) {
       const memory = snapshot.get(destination.name);
       if (memory !== undefined) destination.restore(memory);
-    }
-    this.#learnNearlyFull();
-  }
-
-  /** Which backlog alerts are raised; one raised in a transaction that was rolled back is not. */
-  #learnNearlyFull(): void {
-    this.#nearlyFull.clear();
-    for (const alert of this.#log.alerts.list()) {
-      if (alert.kind === "backlog-nearly-full" && alert.clearedAtMs === null) this.#nearlyFull.add(alert.destination);
     }
   }
 
@@ -253,21 +238,12 @@ export class Roster {
     if (!isNeeded) this.#log.events.dropKept(seq);
   }
 
+  /** An alert names the destination that is behind [R4]; the run clears it where nothing arrives any more. */
   #watch(name: string, eventsShare: number, bytesShare: number, nowMs: number): void {
+    const { alerts } = this.#log;
     const share = Math.max(eventsShare, bytesShare);
-    const isRaised = this.#nearlyFull.has(name);
-    if (share >= ALERT_SHARE && !isRaised) {
-      this.#nearlyFull.add(name);
-      this.#log.alerts.raise(
-        "backlog-nearly-full",
-        name,
-        nowMs,
-        `${name} is at ${Math.floor(share * 100)} % of its backlog bound`,
-      );
-    } else if (share < CLEAR_SHARE && isRaised) {
-      this.#nearlyFull.delete(name);
-      this.#log.alerts.clear("backlog-nearly-full", name, nowMs);
-    }
+    if (share >= BACKLOG_ALERT_SHARE) alerts.raise("backlog-nearly-full", name, nowMs, backlogDetail(name, share));
+    else if (share < BACKLOG_CLEAR_SHARE) alerts.clear("backlog-nearly-full", name, nowMs);
   }
 }
 

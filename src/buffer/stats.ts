@@ -1,7 +1,8 @@
 /** The ledger and gauges of a tenant [X5] [O10]. Nothing here counts or scans the log. */
+import type { Alert } from "../log/alerts.ts";
 import type { Counters } from "../log/cursors.ts";
 import type { Log } from "../log/log.ts";
-import type { DestinationStats, TenantStats } from "./contract.ts";
+import type { AlertRow, DestinationStats, TenantStats } from "./contract.ts";
 import type { Destination } from "./destination.ts";
 import type { Roster } from "./roster.ts";
 
@@ -26,14 +27,24 @@ export function tenantStats(tenant: string, version: number, log: Log, roster: R
       setupRows: totals.setupRows,
       commits: totals.commits,
     },
-    alerts: log.alerts.list().map((alert) => ({
-      kind: alert.kind,
-      destination: alert.destination === "" ? null : alert.destination,
-      raisedAt: new Date(alert.raisedAtMs).toISOString(),
-      clearedAt: alert.clearedAtMs === null ? null : new Date(alert.clearedAtMs).toISOString(),
-      detail: alert.detail,
-    })),
+    alerts: log.alerts.list().map(alertRow),
   };
+}
+
+function alertRow({ kind, destination, subject, raisedAtMs, clearedAtMs, detail, telling }: Alert): AlertRow {
+  const { message } = telling;
+  const row = {
+    kind,
+    destination: destination === "" ? null : destination,
+    ...(subject === "" ? {} : { subject }),
+    raisedAt: new Date(raisedAtMs).toISOString(),
+    clearedAt: clearedAtMs === null ? null : new Date(clearedAtMs).toISOString(),
+    detail,
+  };
+  if (message === null || message.tries === 0) return row;
+  const { what, tries, failure, nextTryAtMs } = message;
+  const nextTryAt = nextTryAtMs === null ? null : new Date(nextTryAtMs).toISOString();
+  return { ...row, untold: { what, tries, failure, nextTryAt } };
 }
 
 function destinationStats(destination: Destination, log: Log, nowMs: number): DestinationStats {

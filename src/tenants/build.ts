@@ -2,14 +2,17 @@
 import { DELIVERY_DEFAULTS, type DeliverySettings } from "../core/delivery/settings.ts";
 import { longestRetrySeconds } from "../providers/answers.ts";
 import { providerRow } from "../providers/catalogue.ts";
-import type { DestinationConfig, LiveSecret, QueueConfig, SourceConfig, TenantConfig } from "./config.ts";
+import type { AlertConfig, DestinationConfig, LiveSecret, QueueConfig, SourceConfig, TenantConfig } from "./config.ts";
 import type { ConfigInput, DestinationInput, SecretInput, SourceInput } from "./schema.ts";
 
 const DEDUPE_WINDOW_MIN_SECONDS = 345_600;
 const DEDUPE_WINDOW_MAX_SECONDS = 2_592_000;
 
-/** `input` is what the operator wrote, kept for `PATCH`; `checked` is what the schema made of it. */
-export function buildConfig(checked: ConfigInput, input: unknown): TenantConfig {
+/**
+ * `input` is what the operator wrote, kept for `PATCH`; `checked` is what the schema made of it; `linkHost` is a host this
+ * Worker is known by.
+ */
+export function buildConfig(checked: ConfigInput, input: unknown, linkHost: string | null): TenantConfig {
   const sources = Object.fromEntries(Object.entries(checked.sources).map(([id, source]) => [id, buildSource(source)]));
   const destinations = Object.entries(checked.destinations ?? {});
   return {
@@ -29,8 +32,19 @@ export function buildConfig(checked: ConfigInput, input: unknown): TenantConfig 
       destinations.length === 0
         ? { origin: buildDestination({ kind: "http" }) }
         : Object.fromEntries(destinations.map(([id, destination]) => [id, buildDestination(destination)])),
-    alerts: checked.alerts ? { webhookUrl: checked.alerts.webhookUrl ?? null, format: checked.alerts.format } : null,
+    alerts: checked.alerts ? buildAlerts(checked.alerts, linkHost) : null,
     input,
+  };
+}
+
+function buildAlerts(alerts: NonNullable<ConfigInput["alerts"]>, linkHost: string | null): AlertConfig {
+  return {
+    webhookUrl: alerts.webhookUrl ?? null,
+    format: alerts.format,
+    signingSecrets: alerts.signingSecrets ?? [],
+    email: alerts.email ?? null,
+    silentSourceSeconds: alerts.silentSourceSeconds ?? null,
+    linkHost,
   };
 }
 

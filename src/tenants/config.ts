@@ -24,9 +24,22 @@ export interface TenantConfig {
   readonly maxBacklogEvents: number;
   readonly maxBacklogBytes: number;
   readonly destinations: Readonly<Record<string, DestinationConfig>>;
-  readonly alerts: { readonly webhookUrl: string | null; readonly format: "webhook" | "slack" } | null;
+  readonly alerts: AlertConfig | null;
   /** The operator's input this was made from, secrets included: what `PATCH` changes, so that defaults stay defaults. */
   readonly input?: unknown;
+}
+
+/** Where alerts go, and which optional ones there are [O9]. */
+export interface AlertConfig {
+  readonly webhookUrl: string | null;
+  readonly format: "webhook" | "slack";
+  /** Standard Webhooks secrets; with none the webhook is unsigned. */
+  readonly signingSecrets: readonly string[];
+  readonly email: { readonly from: string; readonly to: string } | null;
+  /** null: nobody wants to know of silent sources. */
+  readonly silentSourceSeconds: number | null;
+  /** A host this Worker was known by when the configuration was written, for links; null: none. */
+  readonly linkHost: string | null;
 }
 
 /** A secret in the form its provider shows it; `retiresAtMs` null: until it is removed [I9]. */

@@ -20,8 +20,10 @@ export async function maskConfig(
       maskDestination(defaultDestinationOf(destination, origin), fingerprint),
     ),
     alerts: alerts && {
-      format: alerts.format,
+      ...alerts,
+      // The address of a Slack channel is its secret.
       webhookUrl: alerts.webhookUrl && (await fingerprint(alerts.webhookUrl)),
+      signingSecrets: await Promise.all(alerts.signingSecrets.map((secret) => fingerprint(secret))),
     },
   };
 }

@@ -42,8 +42,33 @@ export function meaningProblems(input: unknown, context: ConfigContext): InputPr
     problems.push(...destinationProblems(destination, ["destinations", id], input, context));
   }
   if (isJsonObject(input) && destinations.length === 0) problems.push(...defaultDestinationProblems(context));
-  problems.push(...urlProblems(memberAt(input, "alerts", "webhookUrl"), ["alerts", "webhookUrl"], context));
+  problems.push(...alertProblems(input, context));
   return problems;
+}
+
+function alertProblems(input: unknown, context: ConfigContext): InputProblem[] {
+  const url = memberAt(input, "alerts", "webhookUrl");
+  const problems = urlProblems(url, ["alerts", "webhookUrl"], context);
+  const secrets = memberAt(input, "alerts", "signingSecrets");
+  problems.push(...signingSecretProblems(secrets, ["alerts", "signingSecrets"]));
+  if (itemsOf(secrets).length > 0 && memberAt(input, "alerts", "format") === "slack") {
+    problems.push({ path: "alerts.signingSecrets", message: 'only goes with "format": "webhook"' });
+  }
+  if (typeof memberAt(input, "alerts", "silentSourceSeconds") === "number" && numberAt(input, ["shards"], 1) > 1) {
+    // Each object sees a part of a source's requests: a quiet one would be called silent.
+    problems.push({ path: "alerts.silentSourceSeconds", message: 'needs "shards": 1' });
+  }
+  return problems;
+}
+
+function signingSecretProblems(secrets: unknown, path: readonly string[]): InputProblem[] {
+  return itemsOf(secrets).flatMap((secret, index) => {
+    if (typeof secret !== "string" || secret === "") return [];
+    const bytes = keyBytes("whsec", secret);
+    if (bytes.ok) return [];
+    const message = `${bytes.detail ?? "can't be used"}: make one with \`openssl rand -base64 32\``;
+    return [{ path: pathText([...path, String(index)]), message }];
+  });
 }
 
 /** `__proto__` is a key like any other in JSON, and the schema passes over it. */
@@ -107,15 +132,8 @@ function destinationProblems(
   }
   for (const at of [[], ["deliverTo"]]) {
     problems.push(...urlProblems(memberAt(destination, ...at, "url"), [...path, ...at, "url"], context));
-    itemsOf(memberAt(destination, ...at, "signingSecrets")).forEach((secret, index) => {
-      if (typeof secret !== "string" || secret === "") return;
-      const bytes = keyBytes("whsec", secret);
-      if (!bytes.ok)
-        add(
-          [...at, "signingSecrets", String(index)],
-          `${bytes.detail ?? "can't be used"}: make one with \`openssl rand -base64 32\``,
-        );
-    });
+    const secrets = memberAt(destination, ...at, "signingSecrets");
+    problems.push(...signingSecretProblems(secrets, [...path, ...at, "signingSecrets"]));
   }
 
   const openMs = numberAt(destination, ["circuitBreaker", "openMs"], DELIVERY_DEFAULTS.circuitBreaker.openMs);

@@ -18,7 +18,6 @@ const NOT_YET: readonly NotYet[] = [
   { at: "maxBodyBytes", works: (value) => typeof value !== "number" || value <= 1_500_000, use: "at most 1500000" },
   { at: "jurisdiction", works: isAbsent, use: "none" },
   { at: "locationHint", works: isAbsent, use: "none" },
-  { at: "alerts", works: isAbsent, use: "none; stats show alerts" },
 ];
 
 /** A problem for each thing in `input` that is not built yet. */

@@ -34,6 +34,6 @@ export function parseConfig(input: unknown, context: ConfigContext): ParsedConfi
     ...notYetProblems(current),
   ]);
   if (!checked.success || problems.length > 0) return { kind: "problems", problems };
-  const config = buildConfig(checked.data, current);
+  const config = buildConfig(checked.data, current, context.ownHosts[0] ?? null);
   return { kind: "config", config, warnings: configWarnings(config, context) };
 }

@@ -49,6 +49,7 @@ function buildSchema() {
       name.toLowerCase(),
     );
   const url = () => text("a URL", 2_048);
+  const mailAddress = () => matching(/^[^\s@<>,;:"\\]{1,64}@[A-Za-z0-9.-]{1,255}$/, "must be one mail address");
 
   const secret = z.union(
     [
@@ -150,7 +151,13 @@ function buildSchema() {
     maxBacklogEvents: whole(100, 10_000_000).default(1_000_000),
     maxBacklogBytes: whole(1_000_000, 6_000_000_000).default(4_000_000_000),
     destinations: z.record(z.string(), destination, "must be an object of at most 16 destinations").optional(),
-    alerts: object({ webhookUrl: url().nullish(), format: oneOf("webhook", "slack").default("webhook") }).nullish(),
+    alerts: object({
+      webhookUrl: url().nullish(),
+      format: oneOf("webhook", "slack").default("webhook"),
+      signingSecrets: list(text("a secret", 1_024), 0, 8).optional(),
+      email: object({ from: mailAddress(), to: mailAddress() }).nullish(),
+      silentSourceSeconds: whole(300, 2_592_000).nullish(),
+    }).nullish(),
     jurisdiction: oneOf("eu", "us", "fedramp", "fedramp-high").nullish(),
     locationHint: oneOf(
       ...(["wnam", "enam", "sam", "weur", "eeur", "apac", "apac-ne", "apac-se", "oc", "afr", "me"] as const),

@@ -15,6 +15,7 @@ export function configWarnings(config: TenantConfig, context: ConfigContext): st
       "active: this tenant refuses every webhook with 404, which makes some providers remove it for good. To stop only the delivery, pause the destinations.",
     );
   }
+  warnings.push(...alertWarnings(config));
   for (const [id, source] of Object.entries(config.sources)) warnings.push(...sourceWarnings(id, source, config));
   for (const [id, configured] of Object.entries(config.destinations)) {
     const destination = defaultDestinationOf(configured, context.origin);
@@ -33,6 +34,19 @@ export function configWarnings(config: TenantConfig, context: ConfigContext): st
     if (destination.url?.startsWith("http:")) warnings.push(`${at}.url: is not https; only for local development.`);
   }
   return warnings;
+}
+
+function alertWarnings({ alerts }: TenantConfig): string[] {
+  if (alerts === null) return [];
+  const { webhookUrl, format, signingSecrets, email } = alerts;
+  if (webhookUrl === null && email === null) {
+    return ["alerts: without webhookUrl or email nobody is told of alerts; only stats show them."];
+  }
+  return webhookUrl !== null && format === "webhook" && signingSecrets.length === 0
+    ? [
+        "alerts.signingSecrets: alerts are not signed, so whoever gets them can't tell them from others'. Add a whsec_… secret.",
+      ]
+    : [];
 }
 
 function sourceWarnings(id: string, source: SourceConfig, config: TenantConfig): string[] {

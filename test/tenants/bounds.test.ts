@@ -212,7 +212,6 @@ const notYet: readonly (readonly [string, unknown])[] = [
   ["maxBodyBytes", 1_500_001],
   ["jurisdiction", "eu"],
   ["locationHint", "weur"],
-  ["alerts", { webhookUrl: "https://alerts.example.org/" }],
 ];
 
 test.each(notYet)("[O2] %s = %j is refused as not supported yet, by its path", (path, value) => {
