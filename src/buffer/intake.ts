@@ -53,6 +53,8 @@ export class Intake {
   #bucket: Bucket;
   #gathered: Waiting[] = [];
   #isFlushing = false;
+  /** Hears of every arrival, whatever becomes of it. */
+  onArrival: ((source: string) => void) | null = null;
 
   constructor(
     storage: DurableObjectStorage,
@@ -100,6 +102,7 @@ export class Intake {
 
   /** Stores one event; answers once it is on disk [I12]. `isTaken`: under its suffixed id. Never throws. */
   async accept(call: IngestCall, isTaken = false): Promise<IngestAnswer> {
+    this.onArrival?.(call.source);
     const answer = await this.#gather(call, isTaken ? "suffix" : "store");
     return answer.kind === "unknown" || answer.kind === "behind" ? notStored : answer;
   }

@@ -42,9 +42,27 @@ export function recordSettlement(before: Memory, settlement: Settlement, recordi
   // Numbers that the stretch covers and nobody names were settled before, one by one: erased, or unreadable.
   const silent = spanOf(memory) - spanOf(before) - fresh - settlement.filtered.length;
   if (silent > 0) memory = settledAhead(memory, -silent);
+  noteRefusals([...settlement.setAside, ...settlement.dead.map((death) => death.aside)], recording);
   for (const { kind, detail } of settlement.alerts.raise) log.alerts.raise(kind, destination, nowMs, detail);
   for (const kind of settlement.alerts.clear) log.alerts.clear(kind, destination, nowMs);
   return memory;
+}
+
+/** Refusals looked at for one answer: one that names many events names them for one reason, mostly. */
+const REFUSALS_NOTED_MAX = 5;
+
+/** The first event refused with a status that events of its type have not met yet is worth an alert [O9]. */
+function noteRefusals(events: readonly AsideEvent[], recording: Recording): void {
+  const { log, destination, nowMs, attempt } = recording;
+  const refused = events.filter((event) => event.reason === "refused" && event.failures === 1);
+  for (const { seq } of refused.slice(0, REFUSALS_NOTED_MAX)) {
+    const meta = log.events.meta(seq);
+    if (meta === null) continue;
+    const type = meta.type ?? "";
+    const answer = `${attempt?.status ?? "no status"} to an event of type ${type === "" ? "unknown" : type}`;
+    const subject = `${attempt?.status ?? ""} ${type}`;
+    log.alerts.raiseNew("event-refused", destination, nowMs, `answered ${answer} (${meta.eventId})`, subject);
+  }
 }
 
 /** The attempt as its event's rows and the log keep it [X7]. */

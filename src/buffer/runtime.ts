@@ -7,6 +7,7 @@ import type { Log } from "../log/log.ts";
 import type { QueueBinding } from "../sinks/queue.ts";
 import { type Decision, Decisions } from "../observe/decisions.ts";
 import type { ConfigRecord, TenantConfig } from "../tenants/config.ts";
+import { Alerting } from "./alerting.ts";
 import { RETELL_MS, TOMBSTONE_MS } from "./configuration.ts";
 import type { Destination } from "./destination.ts";
 import { type Chore, Drain } from "./drain.ts";
@@ -42,6 +43,7 @@ export class Runtime {
   readonly drain: Drain;
   readonly retention: RetentionTurns;
   readonly jobs: JobRunner;
+  readonly alerting: Alerting;
   #config: TenantConfig;
   #record: ConfigRecord;
   #retellAtMs: number | null;
@@ -59,6 +61,8 @@ export class Runtime {
     this.retention = new RetentionTurns(log, this.roster);
     this.jobs = new JobRunner(log, this.roster);
     const decisions = new Decisions(parts.env.METRICS ?? null);
+    this.alerting = new Alerting({ ...parts, roster: this.roster, decisions }, config);
+    this.intake.onArrival = (source) => this.alerting.heard(source, clock());
     const sending = {
       tenant: parts.tenant,
       shard: parts.shard,
@@ -79,7 +83,7 @@ export class Runtime {
       wake,
       sender,
       new Permits(gatesOf(parts.env), parts.tenant, clock),
-      [this.jobs, this.#retentionChore(), this.#tellingChore()],
+      [this.jobs, this.#retentionChore(), this.#tellingChore(), this.alerting],
       clock,
       random,
     );
@@ -100,6 +104,7 @@ export class Runtime {
     this.#record = record;
     this.checkOrigins(nowMs);
     this.intake.reconfigure(config, nowMs);
+    this.alerting.reconfigure(config, nowMs);
   }
 
   /** The default destination is disabled while its address is unset, and enabled when it is back [V5]. */

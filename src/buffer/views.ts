@@ -23,9 +23,18 @@ export interface DestinationStats {
 export interface AlertRow {
   readonly kind: string;
   readonly destination: string | null;
+  /** A source, or what an event was, where there are several alerts of a kind. */
+  readonly subject?: string;
   readonly raisedAt: string;
   readonly clearedAt: string | null;
   readonly detail: string;
+  /** A message of it that has not reached everybody; `nextTryAt` null: given up after five tries [O9]. */
+  readonly untold?: {
+    readonly what: "raised" | "cleared";
+    readonly tries: number;
+    readonly failure: string;
+    readonly nextTryAt: string | null;
+  };
 }
 
 export interface TenantStats {

@@ -15,6 +15,7 @@ import { Keys } from "./keys.ts";
 import { Meter } from "./meter.ts";
 import { migrate, SCHEMA_VERSION, schemaVersion } from "./schema.ts";
 import { Segments } from "./segments.ts";
+import { SourcesHeard } from "./sources-heard.ts";
 import { Sql } from "./sql.ts";
 import { TenantRecords } from "./tenant-record.ts";
 
@@ -34,6 +35,7 @@ export class Log {
   readonly filters: FilterChanges;
   readonly jobs: Jobs;
   readonly claims: Claims;
+  readonly heard: SourcesHeard;
 
   constructor(storage: DurableObjectStorage, nowMs: number) {
     this.#storage = storage;
@@ -51,6 +53,7 @@ export class Log {
     this.filters = new FilterChanges(this.#sql);
     this.jobs = new Jobs(this.#sql);
     this.claims = new Claims(this.#sql);
+    this.heard = new SourcesHeard(this.#sql);
   }
 
   /** Opens what is stored; false, and nothing written, where this object has never been set up [I2]. */
@@ -81,17 +84,24 @@ export class Log {
     this.segments.create(this.meter.encodeWithWrite(1));
   }
 
-  /** Reads from storage what memory holds: segments, the high-water mark, and the meter as it was last written. */
+  /** Reads from storage what memory holds: segments, the high-water mark, alerts, and the meter as it was last written. */
   reload(): void {
     this.meter.restore(this.segments.load());
     for (const meter of this.cursors.readAll().meters) this.meter.restore(meter);
     this.dead.ranges.reload();
+    this.alerts.load();
   }
 
   /** One commit: everything in `change` or nothing. What memory holds is the caller's to restore after a throw [L5]. */
   transaction<T>(change: () => T): T {
     const before = this.meter.totals.rowsWritten + this.meter.totals.setupRows;
-    const result = this.#storage.transactionSync(change);
+    let result: T;
+    try {
+      result = this.#storage.transactionSync(change);
+    } catch (error) {
+      this.alerts.load();
+      throw error;
+    }
     if (this.meter.totals.rowsWritten + this.meter.totals.setupRows > before) this.meter.countCommit();
     return result;
   }

@@ -57,7 +57,12 @@ const VERSION_1: readonly string[] = [
     call TEXT NOT NULL, event_count INTEGER NOT NULL, done INTEGER NOT NULL, next_seq INTEGER NOT NULL,
     through_seq INTEGER NOT NULL, started_at_ms INTEGER NOT NULL, ended_at_ms INTEGER
   ) STRICT, WITHOUT ROWID`,
-  "CREATE TABLE alert (kind TEXT NOT NULL, destination TEXT NOT NULL, raised_at_ms INTEGER NOT NULL, cleared_at_ms INTEGER, detail TEXT NOT NULL, PRIMARY KEY (kind, destination)) STRICT, WITHOUT ROWID",
+  `CREATE TABLE alert (
+    kind TEXT NOT NULL, destination TEXT NOT NULL, subject TEXT NOT NULL, raised_at_ms INTEGER NOT NULL,
+    cleared_at_ms INTEGER, level INTEGER NOT NULL, detail TEXT NOT NULL, told_at_ms INTEGER, message TEXT NOT NULL,
+    PRIMARY KEY (kind, destination, subject)
+  ) STRICT, WITHOUT ROWID`,
+  "CREATE TABLE source_heard (source TEXT PRIMARY KEY, heard_at_ms INTEGER NOT NULL) STRICT, WITHOUT ROWID",
 ];
 
 const MIGRATIONS: readonly (readonly string[])[] = [VERSION_1];
