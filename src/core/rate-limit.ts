@@ -28,10 +28,14 @@ export function fullBucket(limit: RateLimit, nowMs: number): Bucket {
   return { tokens: limit.events, absorbable: limit.events * ABSORB_FACTOR, atMs: nowMs, refusedAtMs: null };
 }
 
-/** The bucket as it must be after the accepted events of the last window; `receiptsMs` in any order. */
+/**
+ * The bucket as it must be after the accepted events of the last window; `receiptsMs` in any order. Receipts more than a
+ * window ahead are those of a wrong clock, and say nothing of when they were [L7].
+ */
 export function rebuildBucket(limit: RateLimit, receiptsMs: readonly number[], nowMs: number): Bucket {
   const windowStartMs = nowMs - limit.windowSeconds * 1000;
-  const receipts = receiptsMs.filter((atMs) => atMs > windowStartMs).sort((a, b) => a - b);
+  const windowEndMs = nowMs + limit.windowSeconds * 1000;
+  const receipts = receiptsMs.filter((atMs) => atMs > windowStartMs && atMs <= windowEndMs).sort((a, b) => a - b);
   let bucket = fullBucket(limit, windowStartMs);
   for (const atMs of receipts) {
     const refilled = refill(bucket, limit, Math.min(atMs, nowMs));
@@ -40,10 +44,10 @@ export function rebuildBucket(limit: RateLimit, receiptsMs: readonly number[], n
   return refill(bucket, limit, nowMs);
 }
 
-/** The bucket `nowMs`; a clock that went back refills nothing. */
+/** The bucket `nowMs`; a clock that went back refills nothing, and the bucket fills on from there [L7]. */
 export function refill(bucket: Bucket, limit: RateLimit, nowMs: number): Bucket {
   const elapsedMs = nowMs - bucket.atMs;
-  if (elapsedMs <= 0) return bucket;
+  if (elapsedMs <= 0) return { ...bucket, atMs: nowMs };
   const gained = (limit.events * elapsedMs) / (limit.windowSeconds * 1000);
   return {
     ...bucket,
