@@ -1,4 +1,4 @@
-import { createHash, createHmac, createPublicKey, type KeyObject, timingSafeEqual, verify } from "node:crypto";
+import { createHash, createHmac, createPublicKey, timingSafeEqual, verify } from "node:crypto";
 
 /**
  * Verifiers that share nothing with the product: `node:crypto`, regular expressions, and the rules as the contract
@@ -219,13 +219,14 @@ export const netlify =
 
 /** Plaid: a JWT signed with ES256, five minutes old at most, that holds the body's hash. */
 export const plaid =
-  (key: KeyObject): Check =>
+  (pem: string): Check =>
   ({ headers, body }) => {
     const token = parts(headers["plaid-verification"] ?? "");
     if (token === null || token.head.alg !== "ES256" || token.head.crit !== undefined) return false;
     const { iat, request_body_sha256: promised } = token.claims;
     if (token.signature.length !== 64) return false;
-    if (!verify("sha256", Buffer.from(token.signed), { key, dsaEncoding: "ieee-p1363" }, token.signature)) return false;
+    if (!verify("sha256", Buffer.from(token.signed), { key: pem, dsaEncoding: "ieee-p1363" }, token.signature))
+      return false;
     const bytes = typeof promised === "string" ? hexBytes(promised) : null;
     if (typeof iat !== "number" || Math.abs(NOW - iat) > 300 || bytes === null) return false;
     return same(bytes, createHash("sha256").update(body).digest());

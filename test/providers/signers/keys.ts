@@ -41,6 +41,7 @@ const raw = (encoding: "hex" | "base64") => (key: KeyObject) =>
   key.export({ type: "spki", format: "der" }).subarray(-32).toString(encoding);
 const spki = (key: KeyObject): string => key.export({ type: "spki", format: "der" }).toString("base64");
 const pem = (key: KeyObject): string => String(key.export({ type: "spki", format: "pem" }));
+const pkcs8 = (key: KeyObject): string => String(key.export({ type: "pkcs8", format: "pem" }));
 const jwk = (key: KeyObject): string => JSON.stringify(key.export({ format: "jwk" }));
 const join = (...parts: readonly (string | Uint8Array)[]): Buffer =>
   Buffer.concat(parts.map((part) => (typeof part === "string" ? Buffer.from(part) : Buffer.from(part))));
@@ -61,7 +62,7 @@ function jwt(alg: string, claims: object, key: KeyObject | string): string {
   const signature =
     typeof key === "string"
       ? createHmac("sha256", key).update(text).digest()
-      : sign("sha256", Buffer.from(text), alg === "ES256" ? { key, dsaEncoding: "ieee-p1363" } : key);
+      : sign("sha256", Buffer.from(text), alg === "ES256" ? { key: pkcs8(key), dsaEncoding: "ieee-p1363" } : key);
   return `${text}.${signature.toString("base64url")}`;
 }
 
