@@ -1,6 +1,5 @@
 /** The entry: the Worker, and the class of the tenants' objects. Routes go to their parts; nothing is decided here. */
 import type { Hono } from "hono";
-import { buildAdmin } from "./admin/app.ts";
 import { answerMetrics } from "./admin/metrics.ts";
 import type { AdminParts } from "./admin/parts.ts";
 import type { TenantBufferCalls, TenantObjects } from "./buffer/contract.ts";
@@ -26,8 +25,8 @@ interface Isolate {
   readonly settings: Settings;
   readonly ingress: Ingress;
   readonly adminParts: AdminParts;
-  /** Built with the first request to it: an isolate that only takes webhooks never pays for it. */
-  readonly admin: () => Hono;
+  /** Loaded and built with the first request to it: an isolate that only takes webhooks never pays for it. */
+  readonly admin: () => Promise<Hono>;
 }
 
 const isolates = new WeakMap<Bindings, Isolate>();
@@ -44,7 +43,7 @@ function isolateOf(env: Bindings): Isolate {
     keys: settings.configKeys,
   });
   const adminParts: AdminParts = { settings, objects, cache, now, kv: env.TENANT_CONFIG };
-  let admin: Hono | null = null;
+  let admin: Promise<Hono> | null = null;
   const isolate: Isolate = {
     settings,
     ingress: new Ingress({
@@ -57,7 +56,7 @@ function isolateOf(env: Bindings): Isolate {
     }),
     adminParts,
     admin: () => {
-      admin ??= buildAdmin(adminParts);
+      admin ??= import("./admin/app.ts").then(({ buildAdmin }) => buildAdmin(adminParts));
       return admin;
     },
   };
@@ -124,7 +123,9 @@ export default {
     const isolate = isolateOf(env);
     if (isWebhookUrl(request.url)) return isolate.ingress.handle(request, ctx);
     const { pathname } = new URL(request.url);
-    if (pathname === "/admin" || pathname.startsWith("/admin/")) return isolate.admin().fetch(request);
+    if (pathname === "/admin" || pathname.startsWith("/admin/")) {
+      return isolate.admin().then((admin) => admin.fetch(request));
+    }
     if (pathname === "/metrics") return answerMetrics(request, isolate.adminParts);
     if (pathname === "/healthz") return health(isolate.settings);
     return notFound();

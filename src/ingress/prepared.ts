@@ -1,7 +1,7 @@
 /** A configuration made ready for requests: rows looked up, lists built, once per version and isolate. */
 import { overLimitAction } from "../providers/answers.ts";
 import type { VerifySource } from "../providers/arrival.ts";
-import { providerRow } from "../providers/catalogue.ts";
+import { sourceRow } from "../providers/catalogue.ts";
 import { carriesSignature } from "../providers/headers.ts";
 import type { ProviderRow } from "../providers/row.ts";
 import type { SourceConfig, TenantConfig } from "../tenants/config.ts";
@@ -43,7 +43,7 @@ export function prepareTenant(config: TenantConfig): PreparedTenant {
 }
 
 function prepareSource(id: string, config: SourceConfig, tenant: TenantConfig): PreparedSource {
-  const row = providerRow(config.provider);
+  const row = sourceRow(config.provider, config.custom);
   const retires = config.secrets.some((secret) => secret.retiresAtMs !== null);
   return {
     id,

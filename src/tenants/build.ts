@@ -1,7 +1,8 @@
 /** From a checked input to the configuration that is stored: every default filled in, nothing left to look up. */
 import { DELIVERY_DEFAULTS, type DeliverySettings } from "../core/delivery/settings.ts";
 import { longestRetrySeconds } from "../providers/answers.ts";
-import { providerRow } from "../providers/catalogue.ts";
+import { sourceRow } from "../providers/catalogue.ts";
+import { parseCustomRow } from "../providers/schema/row.ts";
 import type { AlertConfig, DestinationConfig, LiveSecret, QueueConfig, SourceConfig, TenantConfig } from "./config.ts";
 import type { ConfigInput, DestinationInput, SecretInput, SourceInput } from "./schema.ts";
 
@@ -51,7 +52,7 @@ function buildAlerts(alerts: NonNullable<ConfigInput["alerts"]>, linkHost: strin
 /** The longest time any provider of the tenant goes on trying, within 4 and 30 days [D3]. */
 function defaultDedupeWindowSeconds(sources: readonly SourceConfig[]): number {
   const retries = sources.map((source) => {
-    const row = providerRow(source.provider);
+    const row = sourceRow(source.provider, source.custom);
     return row === undefined ? 0 : longestRetrySeconds(row);
   });
   return Math.min(Math.max(DEDUPE_WINDOW_MIN_SECONDS, ...retries), DEDUPE_WINDOW_MAX_SECONDS);
@@ -67,8 +68,14 @@ function buildSource(source: SourceInput): SourceConfig {
     publicUrl: source.publicUrl ?? null,
     verifyToken: source.verifyToken ?? null,
     params: source.params,
-    custom: source.custom ?? null,
+    custom: source.provider === "custom" ? ownRow(source.custom) : null,
   };
+}
+
+/** The row as ingress uses it; `source-meaning.ts` refused those that are wrong. */
+function ownRow(custom: unknown): unknown {
+  const parsed = parseCustomRow(custom);
+  return parsed.ok ? parsed.row : null;
 }
 
 function buildSecret(secret: SecretInput): LiveSecret {

@@ -3,6 +3,7 @@ import type { InputProblem } from "../core/problem.ts";
 import { providerNames, providerRow } from "../providers/catalogue.ts";
 import { pointerTokens } from "../providers/refs.ts";
 import type { ProviderRow } from "../providers/row.ts";
+import { parseCustomRow } from "../providers/schema/row.ts";
 import { checkParams, checkSecret, secretIsNeeded } from "../providers/secret.ts";
 import type { ConfigContext } from "./context.ts";
 import { isJsonObject, itemsOf, memberAt } from "./json.ts";
@@ -22,15 +23,15 @@ export function sourceProblems(source: unknown, path: readonly string[], context
   if (typeof publicUrl === "string" && !isHttpUrl(publicUrl, context)) {
     add(["publicUrl"], "must be the https URL as it is registered with the provider");
   }
-  if (memberAt(source, "custom") !== undefined && memberAt(source, "provider") !== "custom") {
+  const provider = memberAt(source, "provider");
+  const custom = memberAt(source, "custom");
+  if (custom !== undefined && custom !== null && provider !== "custom") {
     add(["custom"], 'only goes with "provider": "custom"');
   }
-
-  const provider = memberAt(source, "provider");
   if (typeof provider !== "string" || provider === "") return problems;
-  const row = providerRow(provider);
+  const row = provider === "custom" ? customRow(custom, path, problems) : providerRow(provider);
   if (row === undefined) {
-    add(["provider"], `is not a known provider; known are ${providerNames().join(", ")}`);
+    if (provider !== "custom") add(["provider"], `is not a known provider; known are ${known()}`);
     return problems;
   }
   problems.push(...secretProblems(source, path, row));
@@ -41,6 +42,27 @@ export function sourceProblems(source: unknown, path: readonly string[], context
     add(["publicUrl"], `is needed: ${row.title} signs the URL as it is registered there`);
   }
   return problems;
+}
+
+function known(): string {
+  return [...providerNames(), "custom"].join(", ");
+}
+
+/** An operator's own row, by the schema of the table [P2]; undefined where it is wrong, with each problem named. */
+function customRow(custom: unknown, path: readonly string[], problems: InputProblem[]): ProviderRow | undefined {
+  const at = [...path, "custom"];
+  if (custom === undefined || custom === null) {
+    const message = 'is required with "provider": "custom": how your sender signs, in the fields of the provider table';
+    problems.push({ path: pathText(at), message });
+    return undefined;
+  }
+  const parsed = parseCustomRow(custom);
+  if (parsed.ok) return parsed.row;
+  for (const problem of parsed.problems) {
+    const names = problem.path === "" ? [] : problem.path.split(".");
+    problems.push({ path: pathText([...at, ...names]), message: problem.message });
+  }
+  return undefined;
 }
 
 function secretProblems(source: unknown, path: readonly string[], row: ProviderRow): InputProblem[] {

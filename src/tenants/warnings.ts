@@ -1,5 +1,5 @@
 /** What is allowed in a configuration and still worth a word to the operator [O2]. */
-import { providerRow } from "../providers/catalogue.ts";
+import { sourceRow } from "../providers/catalogue.ts";
 import { keyBytes } from "../providers/key-bytes.ts";
 import { checkSecret } from "../providers/secret.ts";
 import type { SourceConfig, TenantConfig } from "./config.ts";
@@ -52,7 +52,7 @@ function alertWarnings({ alerts }: TenantConfig): string[] {
 function sourceWarnings(id: string, source: SourceConfig, config: TenantConfig): string[] {
   const at = `sources.${id}`;
   const warnings: string[] = [];
-  const row = providerRow(source.provider);
+  const row = sourceRow(source.provider, source.custom);
   source.secrets.forEach((secret, index) => {
     const checked = row === undefined ? null : checkSecret(row, secret.value);
     if (checked?.ok) warnings.push(...checked.value.warnings.map((warning) => `${at}.secrets.${index}: ${warning}.`));
