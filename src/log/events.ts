@@ -116,7 +116,14 @@ export class Events {
 
   meta(seq: number): (EventMeta & { readonly erased: boolean }) | null {
     const row = this.#one<MetaRow>(META, seq);
-    return row === null ? null : { ...metaFromRow(row), erased: row.erased_at_ms !== null };
+    if (row === null) return null;
+    const erased = row.erased_at_ms !== null;
+    try {
+      return { ...metaFromRow(row), erased };
+    } catch {
+      // Kept headers that are damaged: the event cannot be sent, but it must be seen [L7].
+      return { ...metaFromRow({ ...row, headers: "" }), erased };
+    }
   }
 
   /** The event with its bytes; null where it, or its bytes, are no longer stored. */
