@@ -5,7 +5,7 @@ import { parseConfig } from "../../src/tenants/parse.ts";
 import { sealConfig } from "../../src/tenants/sealing.ts";
 import { moveClock, startClock, stopClock } from "../flow/clock.ts";
 import { gate, Origin, status } from "../flow/origin.ts";
-import { admin, http, isBalanced, SECRET, Tenant } from "../flow/tenant.ts";
+import { admin, alertOf, http, isBalanced, SECRET, Tenant } from "../flow/tenant.ts";
 import { context } from "../tenants/sample.ts";
 import { arriveOne, callFor } from "./arrivals.ts";
 
@@ -347,15 +347,16 @@ describe("destinations", () => {
     expect((await arriveOne(tenant, { id: "evt_1" })).kind).toBe("buffered");
     await tenant.runFor(DAY_MS);
     expect(await tenant.ledger()).toMatchObject({ state: "disabled", backlog: 1, dead: 0 });
-    expect((await tenant.stats()).alerts).toMatchObject([
-      { kind: "destination-disabled", destination: "origin", clearedAt: null },
-    ]);
+    expect(alertOf(await tenant.stats(), "destination-disabled")).toMatchObject({
+      destination: "origin",
+      clearedAt: null,
+    });
     await tenant.evict();
     expect(await tenant.ledger()).toMatchObject({ state: "disabled", backlog: 1 });
     await tenant.reconfigure({ destinations: { origin: http() } });
     await tenant.runFor(60_000);
     expect(origin.ids()).toEqual(["in:evt_1"]);
-    expect((await tenant.stats()).alerts).toMatchObject([{ clearedAt: expect.any(String) }]);
+    expect(alertOf(await tenant.stats(), "destination-disabled")?.clearedAt).toEqual(expect.any(String));
   });
 
   test("[V16] [X5] each destination has its own position and filter: exact by source and type, and counted", async () => {

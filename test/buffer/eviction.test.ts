@@ -2,7 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { moveClock, startClock, stopClock } from "../flow/clock.ts";
 import { gate, Origin, status } from "../flow/origin.ts";
-import { http, isBalanced, Tenant } from "../flow/tenant.ts";
+import { alertOf, http, isBalanced, Tenant } from "../flow/tenant.ts";
 
 beforeEach(() => startClock());
 
@@ -109,9 +109,10 @@ test("[V18] [V24] paused and disabled outlive an eviction; resume ends both", as
   await tenant.admin("POST", "/destinations/origin/pause");
   await tenant.evict();
   expect((await tenant.ledger()).state).toBe("disabled");
-  expect((await tenant.stats()).alerts).toContainEqual(
-    expect.objectContaining({ kind: "destination-disabled", destination: "origin", clearedAt: null }),
-  );
+  expect(alertOf(await tenant.stats(), "destination-disabled")).toMatchObject({
+    destination: "origin",
+    clearedAt: null,
+  });
   const sent = origin.requests.length;
   await tenant.runFor(86_400_000);
   expect(origin.requests).toHaveLength(sent);

@@ -29,9 +29,11 @@ describe("tokens", () => {
     expect(kinds).toEqual(["admitted", "refused"]);
   });
 
-  test("[R1] a clock that goes back refills nothing and takes nothing", () => {
-    const { bucket } = admitMany(fullBucket(limit, NOW_MS), 4, "reject");
-    expect(refill(bucket, limit, NOW_MS - 60_000)).toEqual(bucket);
+  test("[R1] [L7] a clock that goes back refills nothing and takes nothing, and tokens come back from there", () => {
+    const { bucket } = admitMany(fullBucket(limit, NOW_MS), 10, "reject");
+    const back = refill(bucket, limit, NOW_MS - 60_000);
+    expect(back).toEqual({ ...bucket, atMs: NOW_MS - 60_000 });
+    expect(refill(back, limit, NOW_MS - 59_000).tokens).toBe(1);
   });
 
   test("[R1] whatever comes, no window sees more than twice `events` admitted, and a long run no more than its share", () => {

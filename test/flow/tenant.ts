@@ -2,7 +2,7 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { vi } from "vitest";
-import type { EventView, TenantBufferCalls, TenantStats } from "../../src/buffer/contract.ts";
+import type { AlertRow, EventView, TenantBufferCalls, TenantStats } from "../../src/buffer/contract.ts";
 import type { Bindings } from "../../src/env.ts";
 
 const BASE = "https://buf.test";
@@ -205,4 +205,9 @@ export function isBalanced(stats: TenantStats): boolean {
         each.delivered + each.backlog + each.dead + each.filtered + each.purged + each.expired + each.erased &&
       Object.values(each).every((value) => typeof value !== "number" || value >= 0),
   );
+}
+
+/** The alert of this kind that `stats` shows, if there is one. */
+export function alertOf(stats: TenantStats, kind: string): AlertRow | null {
+  return stats.alerts.find((alert) => alert.kind === kind) ?? null;
 }
