@@ -1,4 +1,4 @@
-/** The events that a range of dead letters stands for: those its filter lets pass, erased ones left out [L6]. */
+/** The events that a range of dead letters stands for: those its filter lets pass [L6]. One that is erased leaves it. */
 import { type EventFilter, passes } from "../core/filter.ts";
 import type { DeadRange } from "../log/dead-ranges.ts";
 import type { EventHead } from "../log/events.ts";
@@ -11,7 +11,7 @@ export function deadHeads(log: Log, range: Pick<DeadRange, "filter">, first: num
   const kept = log.events.keptHeads(first - 1, last, last - first + 1);
   const known = new Set(heads.map((head) => head.seq));
   return [...heads, ...kept.filter((head) => !known.has(head.seq))]
-    .filter((head) => !head.erased && passes(filter, head.source, head.type))
+    .filter((head) => passes(filter, head.source, head.type))
     .sort((a, b) => a.seq - b.seq);
 }
 

@@ -7,8 +7,10 @@ import {
   buryCrashed,
   type DeliveryRow,
   forgetIsolation,
+  forgetResend,
   freshWindow,
   type Plan,
+  type PlannedRequest,
   passOver,
   plan,
   type SettleFacts,
@@ -24,6 +26,7 @@ import type { Log } from "../log/log.ts";
 import type { DestinationConfig, TenantConfig } from "../tenants/config.ts";
 import type { DestinationState } from "./contract.ts";
 import { giveUpBefore } from "./give-up.ts";
+import { leftOut } from "./left-out.ts";
 import { type LoadedRequest, loadRequest } from "./load-request.ts";
 import type { FreshEvents } from "./look-ahead.ts";
 import { counted, type Memory } from "./memory.ts";
@@ -123,6 +126,7 @@ export class Destination {
   /** Takes a change as true: it is committed, or stands in a transaction whose failure ends in `restore`. */
   believe(memory: Memory): void {
     this.#memory = memory;
+    this.#outlook.reset();
   }
 
   /** Puts back what memory held before a transaction that was rolled back. */
@@ -223,6 +227,7 @@ export class Destination {
       destination: this.name,
       nowMs,
       deadLetterTtlSeconds: this.#deadLetterTtlSeconds,
+      mayMeetErased: this.#config.from === "oldest",
       request,
       attempt: null,
       released: [],
@@ -291,14 +296,9 @@ export class Destination {
     }
   }
 
-  #begin(
-    request: Extract<Plan, { kind: "send" }>["request"],
-    fresh: FreshEvents,
-    begun: LoadedRequest[],
-    turn: Turn,
-  ): boolean {
+  #begin(request: PlannedRequest, fresh: FreshEvents, begun: LoadedRequest[], turn: Turn): boolean {
     const delivery = this.#outlook.settings;
-    const loaded = loadRequest(this.#log, this.name, turn.nextId(), request, fresh, delivery.batch.maxBytes);
+    const loaded = this.#load(turn.nextId(), request, fresh, delivery.batch.maxBytes);
     const recording = this.recording(turn.nowMs, loaded);
     for (const seq of loaded.unreadable) {
       if (this.#isErased(seq)) continue;
@@ -306,7 +306,10 @@ export class Destination {
     }
     const { started } = loaded;
     if (started.events.length === 0) {
-      if (loaded.asideRows.size > 0 || request.lane === "aside" || request.lane === "redrive") return true;
+      if (request.lane === "resend" && !request.inLog) {
+        this.#memory = { ...this.#memory, row: forgetResend(this.#memory.row, request.seqs) };
+      }
+      if (!isOfLog(request)) return true;
       const facts = this.settleFacts(turn.nowMs, turn.random());
       this.#record(passOver(this.#memory.row, this.#memory.live, started, facts), recording);
       return true;
@@ -324,14 +327,7 @@ export class Destination {
     const request = next.inLog
       ? ({ lane: "isolation", seqs: [next.seq], fromSeq: next.fromSeq, toSeq: next.toSeq } as const)
       : ({ lane: "aside", seq: next.seq } as const);
-    const loaded = loadRequest(
-      this.#log,
-      this.name,
-      0,
-      request,
-      this.#outlook.fresh(this.#memory),
-      Number.MAX_SAFE_INTEGER,
-    );
+    const loaded = this.#load(0, request, this.#outlook.fresh(this.#memory), Number.MAX_SAFE_INTEGER);
     const { fromSeq, toSeq, events, passedOver } = loaded.started;
     const facts = this.settleFacts(turn.nowMs, turn.random());
     const piece = { fromSeq, toSeq, events, passedOver };
@@ -344,10 +340,15 @@ export class Destination {
     if (dueMs === null || dueMs > turn.nowMs) return false;
     const { fromSeq } = freshWindow(this.#memory.row, this.#memory.live);
     const request = { lane: "fresh", takeMax: 0, fromSeq, toSeq: fresh.scannedToSeq } as const;
-    const { started } = loadRequest(this.#log, this.name, 0, request, fresh, 0);
+    const { started } = this.#load(0, request, fresh, 0);
     const facts = this.settleFacts(turn.nowMs, turn.random());
     this.#record(passOver(this.#memory.row, this.#memory.live, started, facts), this.recording(turn.nowMs));
     return true;
+  }
+
+  #load(id: number, request: PlannedRequest, fresh: FreshEvents, bytesMax: number): LoadedRequest {
+    const isLeftOut = leftOut(this.#log, this.#memory.cursor);
+    return loadRequest({ log: this.#log, destination: this.name, isLeftOut }, id, request, fresh, bytesMax);
   }
 
   #isErased(seq: number): boolean {
@@ -365,4 +366,9 @@ export class Destination {
 function woken(cursor: Cursor, config: DestinationConfig, nowMs: number): Memory {
   const stored = JSON.parse(cursor.delivery) as DeliveryRow;
   return { cursor, ...wakeUp(stored, { nowMs, random: 0.5, settings: config.delivery }) };
+}
+
+/** Whether the request names a stretch of the log, rather than events with rows of their own. */
+function isOfLog(request: PlannedRequest): boolean {
+  return request.lane === "resend" ? request.inLog : request.lane !== "aside" && request.lane !== "redrive";
 }

@@ -1,9 +1,9 @@
 /** In which part of a destination's ledger one event is [X5] [X7]: exactly one, at any time. */
 import type { AsideEvent } from "../core/delivery/machine.ts";
-import { passes } from "../core/filter.ts";
+import { type EventFilter, passes } from "../core/filter.ts";
 import { isCovered } from "../core/ledger.ts";
 import type { AsideRow } from "../log/aside.ts";
-import type { DeadLetter } from "../log/dead-letters.ts";
+import { type DeadLetter, markOf } from "../log/dead-letters.ts";
 import type { DeadRange } from "../log/dead-ranges.ts";
 import type { EventHead } from "../log/events.ts";
 import type { Log } from "../log/log.ts";
@@ -19,7 +19,7 @@ export interface Place {
 }
 
 export function placeOf(log: Log, destination: Destination, head: EventHead): Place {
-  const { name, row, cursor } = destination;
+  const { name, cursor } = destination;
   const nowhere = { aside: null, letter: null, range: null };
   const aside = cursor.aside === 0 ? null : log.aside.find(name, head.seq);
   if (aside !== null) {
@@ -27,19 +27,21 @@ export function placeOf(log: Log, destination: Destination, head: EventHead): Pl
     return { ...nowhere, state: lane === "redrive" ? "backlog" : "retrying", aside };
   }
   const letter = log.dead.find(name, head.seq);
+  const mark = letter === null ? null : markOf(letter);
+  if (mark !== null) return { ...nowhere, state: mark };
   if (letter !== null) return { ...nowhere, state: letter.state, letter };
-  const filter = log.filters.at(name, head.seq);
-  const isWanted = passes(filter, head.source, head.type);
   const range = log.dead.ranges.find(name, head.seq);
-  if (range !== null && isWanted && !head.erased) return { ...nowhere, state: range.state, range };
-  const isOffered = head.seq > cursor.baseSeq;
-  if (!isOffered) return { ...nowhere, state: wasDelivered(log, name, head.seq) ? "delivered" : "not-offered" };
-  const isSettled = isCovered(row.position, row.settledRanges, head.seq);
-  if (head.erased && !wasDelivered(log, name, head.seq)) return { ...nowhere, state: isWanted ? "erased" : "filtered" };
-  if (!isSettled) return { ...nowhere, state: "backlog" };
-  return { ...nowhere, state: isWanted || wasDelivered(log, name, head.seq) ? "delivered" : "filtered" };
+  if (range !== null) {
+    const isDead = passes(JSON.parse(range.filter) as EventFilter | null, head.source, head.type);
+    return isDead ? { ...nowhere, state: range.state, range } : { ...nowhere, state: "filtered" };
+  }
+  return { ...nowhere, state: restingState(log, destination, head) };
 }
 
-function wasDelivered(log: Log, name: string, seq: number): boolean {
-  return log.attempts.of(name, seq).some((attempt) => attempt.outcome.startsWith("accepted"));
+/** What the destination's position and its filter say of an event that has no row of its own there. */
+export function restingState(log: Log, destination: Destination, head: EventHead): EventState {
+  const { name, row, cursor } = destination;
+  if (head.seq <= cursor.baseSeq) return "not-offered";
+  if (!isCovered(row.position, row.settledRanges, head.seq)) return "backlog";
+  return passes(log.filters.at(name, head.seq), head.source, head.type) ? "delivered" : "filtered";
 }

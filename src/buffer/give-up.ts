@@ -3,8 +3,8 @@ import { type AsideEvent, giveUp, type SettleFacts, unsettledRanges } from "../c
 import { type EventFilter, passes } from "../core/filter.ts";
 import { RANGE_EVENTS_MAX } from "../log/dead-ranges.ts";
 import type { Log } from "../log/log.ts";
-import { asideChanged, counted, type Memory, settledAhead } from "./memory.ts";
-import type { Recording } from "./record.ts";
+import { asideChanged, counted, type Memory } from "./memory.ts";
+import { passSilently, type Recording } from "./record.ts";
 
 /** Events that die in one step: a filter has to look at each. */
 const GIVEN_UP_MAX = 20_000;
@@ -41,8 +41,9 @@ export function buryThrough(
   let dead = 0;
   let filtered = 0;
   let span = 0;
-  const isPlain = filter === null && before.cursor.settledAhead === 0;
-  for (const [fromSeq, toSeq] of unsettledRanges(before.row, throughSeq)) {
+  const isPlain = filter === null && before.cursor.settledAhead === 0 && !recording.mayMeetErased;
+  const stretches = unsettledRanges(before.row, throughSeq);
+  for (const [fromSeq, toSeq] of stretches) {
     span += toSeq - fromSeq + 1;
     for (let first = fromSeq; first <= toSeq; first += RANGE_EVENTS_MAX) {
       const last = Math.min(toSeq, first + RANGE_EVENTS_MAX - 1);
@@ -62,14 +63,16 @@ export function buryThrough(
           filter: JSON.stringify(filter),
         });
       }
-      if (!isPlain) filtered += passedOverCount(log, filter, first, last);
+      if (!isPlain) filtered += passedOverCount(recording, filter, first, last);
     }
   }
   const { row, live } = giveUp(before.row, before.live, throughSeq, facts);
-  return counted(settledAhead({ ...before, row, live }, -(span - dead - filtered)), { dead, filtered });
+  const silent = span - dead - filtered;
+  const memory = counted({ ...before, row, live }, { dead, filtered });
+  return silent === 0 ? memory : passSilently(memory, silent, stretches, recording);
 }
 
-/** The parts of a stretch whose events die; an event that is dead on its own already ends a part. */
+/** The parts of a stretch whose events die; an event that was erased, or is dead on its own already, ends a part. */
 function deadRuns(log: Log, recording: Recording, filter: EventFilter | null, first: number, last: number) {
   const runs: { first: number; last: number; eventCount: number }[] = [];
   let from = first;
@@ -80,19 +83,21 @@ function deadRuns(log: Log, recording: Recording, filter: EventFilter | null, fi
   };
   for (const head of log.events.heads(first - 1, last - first + 1)) {
     if (head.seq > last) break;
-    if (log.dead.find(recording.destination, head.seq) !== null) {
+    if (head.erased || log.dead.find(recording.destination, head.seq) !== null) {
       end(head.seq - 1);
       from = head.seq + 1;
-    } else if (!head.erased && passes(filter, head.source, head.type)) eventCount += 1;
+    } else if (passes(filter, head.source, head.type)) eventCount += 1;
   }
   end(last);
   return runs;
 }
 
-function passedOverCount(log: Log, filter: EventFilter | null, first: number, last: number): number {
+function passedOverCount(recording: Recording, filter: EventFilter | null, first: number, last: number): number {
+  const { log, destination } = recording;
   return log.events
     .heads(first - 1, last - first + 1)
-    .filter((head) => head.seq <= last && !head.erased && !passes(filter, head.source, head.type)).length;
+    .filter((head) => head.seq <= last && !head.erased && !passes(filter, head.source, head.type))
+    .filter((head) => log.dead.find(destination, head.seq) === null).length;
 }
 
 function giveUpAside(log: Log, before: Memory, waitingSinceMs: number, recording: Recording): Memory {

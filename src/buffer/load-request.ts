@@ -31,22 +31,30 @@ interface Stretch {
   readonly inLog: boolean;
 }
 
+/** Where a request is loaded from, and what is to be left out of a stretch of the log. */
+export interface Shelf {
+  readonly log: Log;
+  readonly destination: string;
+  readonly isLeftOut: (seq: number) => boolean;
+}
+
 /** Loads what `request` names. Its `started.events` may be empty where nothing of it can be sent any more. */
 export function loadRequest(
-  log: Log,
-  destination: string,
+  shelf: Shelf,
   id: number,
   request: PlannedRequest,
   fresh: FreshEvents,
   bytesMax: number,
 ): LoadedRequest {
-  const stretch = stretchOf(request, fresh);
+  const { log, destination } = shelf;
+  const asked = stretchOf(request, fresh);
+  const stretch = asked.inLog ? { ...asked, seqs: asked.seqs.filter((seq) => !shelf.isLeftOut(seq)) } : asked;
   const asideRows = stretch.inLog ? new Map<number, AsideRow>() : readAside(log, destination, stretch.seqs);
-  const stored = readSafely(log, stretch.seqs);
-  const fitting = request.lane === "redrive" ? withinBytes(stored, bytesMax) : stored;
+  const seqs = request.lane === "redrive" ? withinBytes(log, stretch.seqs, bytesMax) : stretch.seqs;
+  const stored = readSafely(log, seqs);
   const planned: PlannedEvent[] = [];
   const events: DeliveredEvent[] = [];
-  for (const event of fitting) {
+  for (const event of stored) {
     const row = asideRows.get(event.seq);
     if (!stretch.inLog && row === undefined) continue;
     const aside = row === undefined ? null : (JSON.parse(row.event) as AsideEvent);
@@ -62,13 +70,13 @@ export function loadRequest(
       fromSeq: stretch.inLog ? stretch.fromSeq : (planned[0]?.seq ?? stretch.fromSeq),
       toSeq: stretch.inLog ? stretch.toSeq : (planned.at(-1)?.seq ?? stretch.toSeq),
       events: planned,
-      passedOver: stretch.inLog ? passedOver(log, stretch) : [],
+      passedOver: stretch.inLog ? passedOver(shelf, stretch) : [],
     },
     events,
     exclusive: request.lane === "resend" && request.exclusive,
     job: planned.find((event) => event.aside?.job !== undefined)?.aside?.job,
     asideRows,
-    unreadable: stretch.seqs.filter((seq) => !readable.has(seq)),
+    unreadable: seqs.filter((seq) => !readable.has(seq)),
   };
 }
 
@@ -125,21 +133,28 @@ function readSafely(log: Log, seqs: readonly number[]): StoredEvent[] {
   }
 }
 
-function withinBytes(events: readonly StoredEvent[], bytesMax: number): StoredEvent[] {
+/** As many from the first on as fit in one request, by their sizes, before any bytes are read; a large one goes alone. */
+function withinBytes(log: Log, seqs: readonly number[], bytesMax: number): number[] {
+  const fitting: number[] = [];
   let bytes = 0;
-  return events.filter((event, index) => {
-    bytes += event.bodySizeBytes;
-    return index === 0 || bytes <= bytesMax;
-  });
+  for (const seq of seqs) {
+    const head = log.events.head(seq);
+    bytes += head?.sizeBytes ?? 0;
+    const isLarge = head?.large === true;
+    if (fitting.length > 0 && (isLarge || bytes > bytesMax)) break;
+    fitting.push(seq);
+    if (isLarge) break;
+  }
+  return fitting;
 }
 
 /** The numbers of a stretch that are not sent: those that the filter passes over; erased ones are settled silently. */
-function passedOver(log: Log, stretch: Stretch): number[] {
+function passedOver({ log, isLeftOut }: Shelf, stretch: Stretch): number[] {
   const span = stretch.toSeq - stretch.fromSeq + 1;
   if (span === stretch.seqs.length) return [];
   const sent = new Set(stretch.seqs);
   return log.events
     .heads(stretch.fromSeq - 1, span)
-    .filter((head) => head.seq <= stretch.toSeq && !head.erased && !sent.has(head.seq))
+    .filter((head) => head.seq <= stretch.toSeq && !head.erased && !sent.has(head.seq) && !isLeftOut(head.seq))
     .map((head) => head.seq);
 }

@@ -42,7 +42,8 @@ export class LookAhead {
   }
 
   /**
-   * The next batch from `nextSeq` on, of at most `eventsMax` events and `bytesMax` bytes (the first event always fits).
+   * The next batch from `nextSeq` on, of at most `eventsMax` events and `bytesMax` bytes (the first event always fits),
+   * but for those left out.
    * `lastSeq`: the newest event stored, or the end of the stretch that may be read.
    */
   fresh(
@@ -51,18 +52,28 @@ export class LookAhead {
     filter: EventFilter | null,
     eventsMax: number,
     bytesMax: number,
+    isLeftOut: (seq: number) => boolean,
   ): FreshEvents {
     this.#begin(nextSeq);
-    if (this.#heads.length < eventsMax && this.#scannedToSeq < lastSeq) this.#read(lastSeq, filter, eventsMax);
+    if (this.#heads.length < eventsMax && this.#scannedToSeq < lastSeq) {
+      this.#read(
+        lastSeq,
+        (head) => !head.erased && passes(filter, head.source, head.type) && !isLeftOut(head.seq),
+        eventsMax,
+      );
+    }
     const batch: EventHead[] = [];
     let bytes = 0;
     for (const head of this.#heads) {
       if (head.seq > lastSeq) break;
-      if (batch.length >= eventsMax || (batch.length > 0 && bytes + head.sizeBytes > bytesMax)) break;
+      if (batch.length >= eventsMax) break;
+      // A large event is sent alone: a batch ends before it, and after it [V25].
+      if (batch.length > 0 && (head.large || batch[0]?.large === true || bytes + head.sizeBytes > bytesMax)) break;
       batch.push(head);
       bytes += head.sizeBytes;
     }
-    const full = batch.length >= eventsMax || batch.length < this.#heads.length || bytes >= bytesMax;
+    const isAlone = batch[0]?.large === true;
+    const full = batch.length >= eventsMax || batch.length < this.#heads.length || bytes >= bytesMax || isAlone;
     return {
       heads: batch,
       bytes,
@@ -83,7 +94,7 @@ export class LookAhead {
     this.#scannedToSeq = Math.max(this.#scannedToSeq, nextSeq - 1);
   }
 
-  #read(lastSeq: number, filter: EventFilter | null, eventsMax: number): void {
+  #read(lastSeq: number, isWanted: (head: EventHead) => boolean, eventsMax: number): void {
     let rowsLeft = SCAN_ROWS_MAX;
     while (this.#heads.length < eventsMax && this.#scannedToSeq < lastSeq && rowsLeft > 0) {
       const rows = this.#events.heads(this.#scannedToSeq, Math.min(rowsLeft, eventsMax - this.#heads.length));
@@ -94,7 +105,7 @@ export class LookAhead {
       rowsLeft -= rows.length;
       for (const head of rows) {
         this.#scannedToSeq = head.seq;
-        if (!head.erased && passes(filter, head.source, head.type)) this.#heads.push(head);
+        if (isWanted(head)) this.#heads.push(head);
         else this.#passedOverSinceMs ??= head.receivedAtMs;
       }
     }

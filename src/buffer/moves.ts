@@ -8,7 +8,7 @@ import type { EventHead } from "../log/events.ts";
 import type { Log } from "../log/log.ts";
 import { removeDead } from "./dead-range.ts";
 import type { Destination } from "./destination.ts";
-import { type Place, placeOf } from "./event-state.ts";
+import { type Place, placeOf, restingState } from "./event-state.ts";
 import { asideChanged, counted, type Memory, settledAhead } from "./memory.ts";
 
 /** Puts a dead or expired event back in the backlog, due at once and with fresh attempts [X2] [D6]. */
@@ -74,7 +74,8 @@ export function eraseAt(log: Log, destination: Destination, head: EventHead): vo
   } else if (isInBacklog(place)) {
     leaveBacklog(log, destination, head, place);
     destination.believe(counted(destination.memory, { erased: 1 }));
-  }
+  } else return;
+  log.dead.mark(destination.name, head.seq, "erased");
 }
 
 /** Gives an event of the backlog up by hand [V15]. */
@@ -152,4 +153,6 @@ function putBack(log: Log, destination: Destination, head: EventHead, how: PutBa
   const { seq, dueAtMs } = event;
   log.aside.put(destination.name, { seq, dueAtMs, event: JSON.stringify(event), attempts: how.attempts });
   destination.believe(asideChanged(destination.memory, 1, head.sizeBytes));
+  // Once it is delivered it has no row left, and nothing else would say that it was.
+  if (restingState(log, destination, head) !== "delivered") log.dead.mark(destination.name, seq, "delivered");
 }

@@ -3,6 +3,7 @@ import { type AsideEvent, freshEventsMax, freshWindow, type PlanFacts } from "..
 import type { DeliverySettings } from "../core/delivery/settings.ts";
 import type { Log } from "../log/log.ts";
 import type { DestinationConfig } from "../tenants/config.ts";
+import { leftOut } from "./left-out.ts";
 import { type FreshEvents, LookAhead } from "./look-ahead.ts";
 import type { Memory } from "./memory.ts";
 
@@ -64,6 +65,7 @@ export class Outlook {
       filter,
       freshEventsMax(memory.row, delivery),
       delivery.batch.maxBytes,
+      leftOut(this.#log, memory.cursor),
     );
   }
 

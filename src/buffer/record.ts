@@ -1,7 +1,7 @@
 /** Writes what the machine decided: set-aside rows, dead letters, attempts, alerts, and the ledger of the destination. */
 import type { AsideEvent, DeadEvent, Settlement } from "../core/delivery/machine.ts";
 import type { Outcome } from "../core/delivery/outcome.ts";
-import { rangeSpan } from "../core/ledger.ts";
+import { newlyCovered, rangeSpan } from "../core/ledger.ts";
 import { type Attempt, appendAttempt } from "../log/attempts.ts";
 import type { Log } from "../log/log.ts";
 import type { LoadedRequest } from "./load-request.ts";
@@ -13,6 +13,8 @@ export interface Recording {
   readonly destination: string;
   readonly nowMs: number;
   readonly deadLetterTtlSeconds: number;
+  /** It began with what was stored, so that events ahead may have been erased before it knew of them. */
+  readonly mayMeetErased: boolean;
   /** The request whose outcome it is, and the attempt it was; null where the machine decided without one. */
   readonly request: LoadedRequest | null;
   readonly attempt: Attempt | null;
@@ -39,9 +41,9 @@ export function recordSettlement(before: Memory, settlement: Settlement, recordi
     memory = recordDeath(memory, death, recording);
   }
   memory = counted(memory, { delivered: settlement.delivered.length, filtered: settlement.filtered.length });
-  // Numbers that the stretch covers and nobody names were settled before, one by one: erased, or unreadable.
+  // Numbers that the stretch covers and nobody names were settled before, one by one: erased, unreadable, given up by hand.
   const silent = spanOf(memory) - spanOf(before) - fresh - settlement.filtered.length;
-  if (silent > 0) memory = settledAhead(memory, -silent);
+  if (silent > 0) memory = passSilently(memory, silent, coveredBy(before, memory), recording);
   noteRefusals([...settlement.setAside, ...settlement.dead.map((death) => death.aside)], recording);
   for (const { kind, detail } of settlement.alerts.raise) log.alerts.raise(kind, destination, nowMs, detail);
   for (const kind of settlement.alerts.clear) log.alerts.clear(kind, destination, nowMs);
@@ -65,6 +67,32 @@ function noteRefusals(events: readonly AsideEvent[], recording: Recording): void
   }
 }
 
+/**
+ * Passes over `count` events of these stretches that nothing is to be sent of. Those that were erased before the
+ * destination began (`from: "oldest"`) are met here for the first time.
+ */
+export function passSilently(
+  memory: Memory,
+  count: number,
+  stretches: readonly (readonly [number, number])[],
+  { log, destination }: Pick<Recording, "log" | "destination">,
+): Memory {
+  let erased = 0;
+  for (const [first, last] of stretches) {
+    for (const head of log.events.heads(first - 1, last - first + 1)) {
+      if (!head.erased || head.seq > last || log.dead.find(destination, head.seq) !== null) continue;
+      log.dead.mark(destination, head.seq, "erased");
+      erased += 1;
+    }
+  }
+  return counted(settledAhead(memory, erased - count), { erased });
+}
+
+function coveredBy(before: Memory, after: Memory): [number, number][] {
+  const covered = ({ row }: Memory) => ({ position: row.position, ranges: row.settledRanges });
+  return newlyCovered(covered(before), covered(after));
+}
+
 /** The attempt as its event's rows and the log keep it [X7]. */
 export function attemptOf(outcome: Outcome, batchId: string, nowMs: number): Attempt {
   const isAccepted = outcome.kind === "accepted" && outcome.refusedIds.length === 0;
@@ -81,7 +109,8 @@ export function attemptOf(outcome: Outcome, batchId: string, nowMs: number): Att
 /** An event that is stored but cannot be read is a dead letter, and never stops the position [L7]. */
 export function recordUnreadable(memory: Memory, seq: number, recording: Recording): Memory {
   const { log, destination, nowMs } = recording;
-  if (log.dead.find(destination, seq) !== null) return memory;
+  const wasAside = recording.request?.asideRows.has(seq) ?? false;
+  if (!wasAside && log.dead.find(destination, seq) !== null) return memory;
   log.dead.insert(destination, {
     seq,
     state: "dead",
@@ -92,7 +121,6 @@ export function recordUnreadable(memory: Memory, seq: number, recording: Recordi
     attempts: "",
   });
   log.alerts.raise("event-unreadable", destination, nowMs, `event ${seq} cannot be read from storage`);
-  const wasAside = recording.request?.asideRows.has(seq) ?? false;
   const left = wasAside ? dropAside(memory, seq, recording) : settledAhead(memory, 1);
   return counted(left, { dead: 1 });
 }

@@ -7,6 +7,18 @@ import type { Sql, SqlRow } from "./sql.ts";
 
 export type DeadState = "dead" | "expired" | "purged";
 
+/**
+ * A closed row that is no dead letter any more and says what the position cannot: the event was erased while it waited,
+ * or is sent, or was, outside the order of the log (redriven from ahead of the position, or replayed to a destination
+ * that it was not meant for). It stands as `purged`, so that a repeat stays closed.
+ */
+export type Mark = "erased" | "delivered";
+
+export function markOf(letter: DeadLetter): Mark | null {
+  const { state, reason } = letter;
+  return state === "purged" && (reason === "erased" || reason === "delivered") ? reason : null;
+}
+
 export interface DeadLetter {
   readonly seq: number;
   readonly state: DeadState;
@@ -61,6 +73,12 @@ export class DeadLetters {
       letter.charged,
       letter.attempts,
     );
+  }
+
+  /** Leaves a mark in place of whatever row the event has here; a range that holds it is not touched. */
+  mark(destination: string, seq: number, mark: Mark): void {
+    const none = { diedAtMs: 0, expiresAtMs: 0, charged: 0, attempts: "" };
+    this.insert(destination, { seq, state: "purged", reason: mark, ...none });
   }
 
   find(destination: string, seq: number): DeadLetter | null {

@@ -18,7 +18,7 @@ export interface Piece {
   readonly passedOver: readonly number[];
 }
 
-/** A request on its way. */
+/** A request on its way. Events that were moved out by hand meanwhile are not among its own any more. */
 export interface Flight extends Piece {
   readonly id: number;
   readonly batchId: string;
@@ -78,8 +78,6 @@ export interface Live {
   /** The pace [V13]: nothing before `paceUntilMs`, which was `paceSpanMs` ahead when it was set. */
   readonly paceUntilMs: number;
   readonly paceSpanMs: number;
-  /** Moved out by hand while in flight: their outcome is nobody's business any more. */
-  readonly removed: ReadonlySet<number>;
 }
 
 export function createLive(row: DeliveryRow): Live {
@@ -94,7 +92,6 @@ export function createLive(row: DeliveryRow): Live {
     redriveMax: Number.MAX_SAFE_INTEGER,
     paceUntilMs: 0,
     paceSpanMs: 0,
-    removed: new Set(),
   };
 }
 

@@ -11,7 +11,7 @@
  * 3. `plan(row, live, facts)`:
  *    - `send`: load what the plan names, take as many as `batch.maxBytes` allows (fresh, probe, redrive), make the batch id,
  *      `begin`, write the row, send without waiting for the outcome, and go back to 2: there may be room for another.
- *      If nothing of what was planned is left: `passOver` (fresh, isolation, resend of the log), or delete the rows.
+ *      If nothing of what was planned is left: `passOver` (fresh, isolation, resend of the log), `forgetResend`, or delete the rows.
  *    - `bury`: `buryCrashed`, write. `give-up`: record `unsettledRanges` up to the last event that old as dead ranges,
  *      the set-aside events that old as dead letters, `giveUp`, write.
  *    - `wait`: until then, or until an arrival, an outcome or an operator's act.
@@ -32,6 +32,7 @@ export {
   drainNow,
   enable,
   forgetIsolation,
+  forgetResend,
   giveUp,
   passOver,
   pause,

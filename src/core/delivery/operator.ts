@@ -1,4 +1,4 @@
-import { restOf } from "./crashed.ts";
+import { recordSeqs, restOf } from "./crashed.ts";
 import {
   type Draft,
   finishDraft,
@@ -9,9 +9,9 @@ import {
   startDraft,
 } from "./draft.ts";
 import { answerHalf, before, endIsolation, halfOf, startIsolation } from "./isolation.ts";
-import { freshWindow, type Live, rangeOf } from "./live.ts";
-import { isSettled, type Range, settleRange } from "./ranges.ts";
-import type { DeliveryRow } from "./row.ts";
+import { type Flight, freshWindow, heldPieces, type Live, rangeOf } from "./live.ts";
+import { includes, isSettled, overlaps, type Range, rangesOf, settleRange } from "./ranges.ts";
+import type { DeliveryRow, InFlightRecord } from "./row.ts";
 import { startClock, stopClock } from "./waiting-time.ts";
 
 interface Changed {
@@ -121,11 +121,13 @@ export function giveUp(row: DeliveryRow, live: Live, throughSeq: number, facts: 
  * false: it waits further behind; the buffer has to leave it out when it loads that stretch.
  */
 export function remove(row: DeliveryRow, live: Live, seq: number): Changed & { readonly isSettled: boolean } {
-  const isInFlight = live.flights.some((flight) => flight.events.some((event) => event.seq === seq));
-  if (isInFlight) return { row, live: { ...live, removed: new Set([...live.removed, seq]) }, isSettled: true };
-  const left = forgetSeqs(live, (other) => other === seq);
+  const left = forgetSeqs(withoutPiecesOf(live, seq), (other) => other === seq);
+  if (live.flights.some((flight) => isPart(flight, seq))) {
+    const flights = live.flights.map((flight) => (isPart(flight, seq) ? withoutSeq(flight, seq) : flight));
+    return { row, live: { ...left, flights }, isSettled: true };
+  }
   if (isSettled(row.position, row.settledRanges, seq)) return { row, live: left, isSettled: true };
-  const isNext = freshWindow(row, live).fromSeq === seq && seq === row.position + 1;
+  const isNext = freshWindow(row, left).fromSeq === seq && seq === row.position + 1;
   if (!isNext) return { row, live: left, isSettled: false };
   const { position, ranges } = settleRange(row.position, row.settledRanges, seq, seq);
   const head = row.head !== null && row.head.seq <= position ? null : row.head;
@@ -133,9 +135,40 @@ export function remove(row: DeliveryRow, live: Live, seq: number): Changed & { r
   return { row: { ...row, position, settledRanges: ranges, head }, live: { ...left, window }, isSettled: true };
 }
 
+function isPart(flight: Flight, seq: number): boolean {
+  return flight.passedOver.includes(seq) || flight.events.some((event) => event.seq === seq);
+}
+
+function withoutSeq(flight: Flight, seq: number): Flight {
+  const passedOver = flight.passedOver.filter((other) => other !== seq);
+  return { ...flight, passedOver, events: flight.events.filter((event) => event.seq !== seq) };
+}
+
+/** A search that looks at this event ends: what is left of it is fresh again, as after a restart [V9]. */
+function withoutPiecesOf(live: Live, seq: number): Live {
+  const held = heldPieces(live).map(rangeOf);
+  if (!includes(held, seq)) return live;
+  const window = live.window.filter((batch) => !held.some((range) => overlaps(batch, range)));
+  return { ...live, isolation: null, waiting: [], window };
+}
+
 /** `ordering` was changed: searches made for the other order end, their events are fresh again. */
 export function forgetIsolation(row: DeliveryRow, live: Live, facts: SettleFacts): Settlement {
   const draft = startDraft(row, live, facts);
   endIsolation(draft);
   return finishDraft(draft);
+}
+
+/** What was to be sent again has no row any more: given up by hand, purged or erased since [V26]. */
+export function forgetResend(row: DeliveryRow, seqs: readonly number[]): DeliveryRow {
+  const gone = new Set(seqs);
+  const inFlight = row.inFlight.flatMap((record): InFlightRecord[] => {
+    if (record.state === "sent" || record.inLog) return [record];
+    const left = recordSeqs(record).filter((seq) => !gone.has(seq));
+    const [first] = left;
+    const last = left.at(-1);
+    if (first === undefined || last === undefined) return [];
+    return [{ ...record, fromSeq: first, toSeq: last, seqs: rangesOf(left) }];
+  });
+  return { ...row, inFlight };
 }

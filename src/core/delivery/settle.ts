@@ -30,10 +30,10 @@ export function settle(
   outcome: Outcome,
   facts: SettleFacts,
 ): Settlement {
-  const sent = live.flights.find((flight) => flight.id === requestId);
-  if (sent === undefined) return nothingHappened(row, live);
+  const flight = live.flights.find((sent) => sent.id === requestId);
+  if (flight === undefined) return nothingHappened(row, live);
   const draft = startDraft(row, live, facts);
-  const flight = land(draft, sent);
+  land(draft, flight);
   if (flight.events.length === 0) settleEmpty(draft, flight);
   else settleOutcome(draft, flight, outcome);
   startIsolation(draft);
@@ -42,15 +42,11 @@ export function settle(
   return finishDraft(draft);
 }
 
-/** It is in flight no more. Events that were moved out by hand meanwhile are nobody's business any more. */
-function land(draft: Draft, sent: Flight): Flight {
-  const { flights, removed } = draft.live;
-  const stillRemoved = new Set(removed);
-  for (const event of sent.events) stillRemoved.delete(event.seq);
-  draft.live = { ...draft.live, flights: flights.filter((other) => other !== sent), removed: stillRemoved };
+/** It is in flight no more. */
+function land(draft: Draft, sent: Flight): void {
+  draft.live = { ...draft.live, flights: draft.live.flights.filter((other) => other !== sent) };
   const record = draft.row.inFlight.find((other) => isRecordOf(other, sent));
   draft.row = { ...draft.row, inFlight: draft.row.inFlight.filter((other) => other !== record) };
-  return { ...sent, events: sent.events.filter((event) => !removed.has(event.seq)) };
 }
 
 export function isRecordOf(record: InFlightRecord, flight: Flight): boolean {

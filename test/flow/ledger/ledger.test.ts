@@ -1,0 +1,36 @@
+import fc from "fast-check";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { startClock, stopClock } from "../clock.ts";
+import { Origin } from "../origin.ts";
+import { sequences } from "./commands.ts";
+import { World } from "./world.ts";
+
+/** `VITE_LEDGER_SEQUENCES=1000` tries more of them; `VITE_LEDGER_SEED` those of an earlier run, as it was printed. */
+const { VITE_LEDGER_SEQUENCES: runs = "40", VITE_LEDGER_SEED: seed } = import.meta.env as Record<string, string>;
+
+beforeEach(() => startClock());
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  stopClock();
+});
+
+test("[X5] [S1] [V14] the ledger balances after each of many random sequences, and each event is where it says", {
+  timeout: 3_600_000,
+}, async () => {
+  const origin = new Origin();
+  await fc.assert(
+    fc.asyncProperty(sequences, async (commands) => {
+      origin.requests.length = 0;
+      origin.exchanges.length = 0;
+      origin.accepted.length = 0;
+      startClock();
+      const world = new World(origin);
+      await world.begin();
+      for (const command of commands) await world.happen(command);
+      await world.end();
+    }),
+    { numRuns: Number(runs), ...(seed === undefined ? {} : { seed: Number(seed) }) },
+  );
+  expect(Number(runs)).toBeGreaterThan(0);
+});
