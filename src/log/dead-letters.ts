@@ -152,7 +152,8 @@ export class DeadLetters {
       .map((row) => row.seq);
     let inRanges = 0;
     const rangeSeqs: number[] = [];
-    for (const range of this.ranges.list(destination, "dead", fromSeq - 1, 100)) {
+    // Each range holds at least one: so many suffice to know that there are more than `limit`.
+    for (const range of this.ranges.list(destination, "dead", fromSeq - 1, limit + 1)) {
       if (range.firstSeq > toSeq) break;
       const first = Math.max(range.firstSeq, fromSeq);
       const last = Math.min(range.lastSeq, toSeq);
