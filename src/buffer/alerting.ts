@@ -60,7 +60,8 @@ export class Alerting implements Chore {
 
   /** A verified request of a source arrived. */
   heard(source: string, nowMs: number): void {
-    this.#traffic.note(1, 0, nowMs);
+    // Rejections are told to the first object alone, which gets about one in `shards` of the others.
+    this.#traffic.note(this.#config.shards, 0, nowMs);
     this.#sources.heard(source, nowMs);
   }
 

@@ -88,6 +88,23 @@ export interface AdoptCall {
   readonly record: ConfigRecord;
 }
 
+/** Requests of a source that were turned away for one reason [O7]. */
+export interface RejectionKind {
+  /** "": no source was named, and none fitted. */
+  readonly source: string;
+  readonly reason: string;
+  readonly count: number;
+  readonly firstAtMs: number;
+  readonly lastAtMs: number;
+  /** What a person can act on; of the last one. */
+  readonly example: string;
+}
+
+export interface RejectionReport {
+  readonly tenant: string;
+  readonly kinds: readonly RejectionKind[];
+}
+
 /** What an object tells the sweep [V20](f) [O8]. */
 export interface TendAnswer {
   readonly stats: TenantStats;
@@ -115,6 +132,8 @@ export interface TenantBufferCalls {
   }): Promise<ConfigureAnswer>;
   /** null: no configuration. */
   stats(): Promise<TenantStats | null>;
+  /** What an isolate turned away since its last report; an object without configuration does not care. */
+  reportRejections(report: RejectionReport): Promise<void>;
   /** Sets the alarm again where it was lost, and says how things stand; null: no configuration. */
   tend(): Promise<TendAnswer | null>;
   drain(): Promise<{ readonly drained: true }>;

@@ -32,6 +32,7 @@ import type {
   JobCall,
   JobView,
   RecallAnswer,
+  RejectionReport,
   TenantBufferCalls,
   TenantStats,
   TendAnswer,
@@ -148,6 +149,15 @@ export class TenantBuffer extends DurableObject<Bindings> implements TenantBuffe
     if (stored === null || this.#runtime === null) return null;
     this.#checkAlarm();
     return tenantStats(stored.tenant, stored.record.version, this.#log, this.#runtime.roster, Date.now());
+  }
+
+  async reportRejections(report: RejectionReport): Promise<void> {
+    this.#checkAlarm();
+    const nowMs = Date.now();
+    const count = report.kinds.reduce((sum, kind) => sum + kind.count, 0);
+    this.#runtime?.alerting.rejected(count, nowMs);
+    const dueMs = this.#runtime?.alerting.dueMs(nowMs) ?? null;
+    if (dueMs !== null && dueMs <= nowMs) this.#armAt(nowMs + 1, nowMs);
   }
 
   async tend(): Promise<TendAnswer | null> {

@@ -15,6 +15,7 @@ import { NewestConfig } from "./newest.ts";
 import { Passage } from "./passage.ts";
 import { tryQuestion } from "./question.ts";
 import { declaredLength } from "./read-body.ts";
+import { RejectionReports } from "./rejection-reports.ts";
 import { bodyTooLarge, loop, methodNotAllowed, notFound, sourceUnusable } from "./refusals.ts";
 import { parseRoute } from "./route.ts";
 import type { Decided, Note, Step, StepParts } from "./step.ts";
@@ -43,6 +44,7 @@ export class Ingress {
   readonly #now: () => number;
   readonly #log: ThrottledLog;
   readonly #decisions: Decisions | null;
+  readonly #rejections: RejectionReports;
   readonly #stepParts: StepParts;
 
   constructor(parts: IngressParts) {
@@ -51,6 +53,7 @@ export class Ingress {
     this.#now = parts.now;
     this.#log = parts.log ?? new ThrottledLog();
     this.#decisions = parts.decisions ?? null;
+    this.#rejections = new RejectionReports(parts.objects);
     const { objects, fixedClockMs, register = async () => {} } = parts;
     this.#stepParts = { objects, budget: new BodyBudget(), fixedClockMs, register };
   }
@@ -135,6 +138,10 @@ export class Ingress {
       const kind = `${event} ${tenant} ${source} ${code}`;
       this.#log.line(kind, passage.startedAtMs, level, event, { tenant, source, code, detail });
       this.#decisions?.count(decisionOf(tenant, { source: source ?? "", outcome: code }));
+      if (event === "webhook-rejected") {
+        const rejection = { source: source ?? "", reason: code, example: detail ?? "" };
+        this.#rejections.note(tenant, rejection, passage.startedAtMs, passage.lifetime);
+      }
     }
     return response;
   }

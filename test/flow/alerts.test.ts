@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { moveClock, startClock, stopClock } from "./clock.ts";
 import { Origin, type Received, status } from "./origin.ts";
-import { http, SECRET, Tenant } from "./tenant.ts";
+import { ask, http, SECRET, Tenant } from "./tenant.ts";
 
 const ALERTS = { webhookUrl: "https://alerts.test/in" };
 
@@ -240,4 +240,30 @@ test("[O9] [C1] without an alert a delivery writes not one row more", async () =
     return (await tenant.stats()).cost.rowsWritten - before;
   };
   expect(await rows(alerted)).toBe(await rows(plain));
+});
+
+test("[O9] [O7] when over half of at least 20 requests are turned away within five minutes, that is told, and that it is over", async () => {
+  const origin = new AlertedOrigin();
+  const tenant = await Tenant.create({ alerts: ALERTS });
+  const forge = async (count: number): Promise<void> => {
+    for (let each = 0; each < count; each += 1) {
+      const response = await ask(`/webhook/${tenant.name}`, {
+        method: "POST",
+        headers: { "x-signature": "00".repeat(32), "x-event-id": `forged_${each}` },
+        body: "{}",
+      });
+      expect(response.status).toBe(401);
+    }
+  };
+  await tenant.accept("evt_1", "evt_2", "evt_3");
+  await forge(20);
+  expect(origin.told).toEqual([]);
+  // The isolate tells of the others with the first that comes 30 s later.
+  moveClock(30_000);
+  await forge(1);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  await runFor(tenant, 1_000);
+  expect(origin.summary()).toEqual(["raised rejections-high"]);
+  await runFor(tenant, 600_000);
+  expect(origin.summary()).toEqual(["raised rejections-high", "cleared rejections-high"]);
 });
