@@ -47,6 +47,8 @@ export function addOperationRoutes(app: Hono, parts: AdminParts): void {
     switch (answer.kind) {
       case "body":
         return bodyDownload(answer.body);
+      case "stream":
+        return bodyDownload(answer.stream.pipeThrough(new FixedLengthStream(answer.sizeBytes)));
       case "not-found":
         throw noSuchEvent();
       case "expired":
@@ -65,7 +67,7 @@ export async function tenantOf(parts: AdminParts, tenant: string): Promise<Sprea
 }
 
 /** Bytes from a sender are data, whatever they look like: no browser may show or run them [O11]. */
-function bodyDownload(body: Uint8Array): Response {
+function bodyDownload(body: Uint8Array | ReadableStream<Uint8Array>): Response {
   return new Response(body, {
     headers: {
       "content-type": "application/octet-stream",

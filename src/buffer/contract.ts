@@ -45,6 +45,16 @@ export interface IngestCall {
   readonly body: Uint8Array;
 }
 
+/**
+ * A large event [V25]: `body` is empty, and its bytes come as a stream beside the call, so that neither side holds them
+ * twice.
+ */
+export interface LargeIngestCall extends IngestCall {
+  readonly bodySizeBytes: number;
+  /** The body is UTF-8: found by the Worker, where the time is spread over many isolates. */
+  readonly isText: boolean;
+}
+
 export type IngestAnswer =
   | {
       readonly kind: "buffered" | "deduplicated" | "reopened";
@@ -115,6 +125,8 @@ export interface TendAnswer {
 /** What the tenant's object answers to; every method takes and returns plain data. */
 export interface TenantBufferCalls {
   ingest(call: IngestCall): Promise<IngestAnswer>;
+  /** As `ingest`. A body that ends early, or takes too long, leaves nothing behind; of a duplicate none is read. */
+  ingestLarge(call: LargeIngestCall, body: ReadableStream<Uint8Array>): Promise<IngestAnswer>;
   /** An object of the current layout asks one of an earlier layout for an event it does not know [S2]. */
   recall(call: IngestCall): Promise<RecallAnswer>;
   /** Takes over a configuration that the tenant's first object numbered; false where it cannot be opened. */

@@ -2,31 +2,27 @@
  * Storing what arrives [D3] [R1] [L5]. The first call is stored at once; while its commit is on its way to disk the
  * others gather, and are stored together when it ends: a lone event waits for nobody, a crowd shares its commits.
  */
-import { unreachable } from "../core/assert.ts";
 import { hexOf } from "../core/hex.ts";
-import { admit, type Bucket, fullBucket, rebuildBucket, refill } from "../core/rate-limit.ts";
-import { BODY_SEGMENT_AGE_MAX_MS, bodySegmentBytesMax, isKeySegmentDue } from "../core/segments.ts";
-import type { NewEvent } from "../log/events.ts";
+import type { Bucket } from "../core/rate-limit.ts";
 import type { KeyEntry } from "../log/keys.ts";
-import { KEYS_PER_SEGMENT_MAX } from "../log/keys.ts";
 import type { Log } from "../log/log.ts";
-import type { Segment } from "../log/segments.ts";
 import type { ConfigRecord, TenantConfig } from "../tenants/config.ts";
+import { Admission, type Refusal } from "./admission.ts";
+import { type Arrived, bodyOf, newEvent, sizeOf } from "./arrived.ts";
 import type { IngestAnswer, IngestCall, RecallAnswer } from "./contract.ts";
 import { hadBeenIdle } from "./idle.ts";
+import { bodySegment, keySegment } from "./open-segments.ts";
 import type { Roster, RosterSnapshot } from "./roster.ts";
 import type { Wake } from "./wake.ts";
 
 const GROUP_EVENTS_MAX = 200;
 const GROUP_BYTES_MAX = 8_000_000;
-/** An object holds no more than this; the platform's limit is 10 GB [L4]. */
-const OBJECT_BYTES_MAX = 8_000_000_000;
 
 const KEY_BYTES = 16;
 const DIGEST_BYTES = 8;
 
 interface Waiting {
-  readonly call: IngestCall;
+  readonly call: Arrived;
   readonly how: How;
   readonly resolve: (answer: RecallAnswer) => void;
 }
@@ -37,22 +33,28 @@ interface Waiting {
  */
 type How = "store" | "suffix" | "recall";
 
+/** Who an event is in the log. */
+interface Named {
+  readonly eventId: string;
+  readonly key: Uint8Array;
+  readonly digest: Uint8Array;
+}
+
 const UNKNOWN: RecallAnswer = { kind: "unknown", taken: false };
 const TAKEN: RecallAnswer = { kind: "unknown", taken: true };
-
-type Refusal = Extract<IngestAnswer, { kind: "rate-limited" | "unavailable" }>;
 
 export class Intake {
   readonly #storage: DurableObjectStorage;
   readonly #log: Log;
   readonly #roster: Roster;
   readonly #wake: Wake;
-  readonly #random: () => number;
   readonly #record: () => ConfigRecord;
+  readonly #admission: Admission;
   #config: TenantConfig;
-  #bucket: Bucket;
   #gathered: Waiting[] = [];
   #isFlushing = false;
+  /** What has to be done before anything is stored: storage failed while memory was being put back. */
+  #owedRestore: (() => void) | null = null;
   /** Hears of every arrival, whatever becomes of it. */
   onArrival: ((source: string) => void) | null = null;
 
@@ -72,21 +74,12 @@ export class Intake {
     this.#roster = roster;
     this.#wake = wake;
     this.#config = config;
-    this.#random = random;
-    const sinceMs = nowMs - config.rateLimit.windowSeconds * 1000;
-    this.#bucket = rebuildBucket(config.rateLimit, log.events.newestReceipts(sinceMs, config.rateLimit.events), nowMs);
+    this.#admission = new Admission(log, roster, config, nowMs, random);
   }
 
-  /** A changed configuration; tokens stay as far as the new limit allows. */
   reconfigure(config: TenantConfig, nowMs: number): void {
-    const current = refill(this.#bucket, this.#config.rateLimit, nowMs);
-    const full = fullBucket(config.rateLimit, nowMs);
     this.#config = config;
-    this.#bucket = {
-      ...current,
-      tokens: Math.min(current.tokens, full.tokens),
-      absorbable: Math.min(current.absorbable, full.absorbable),
-    };
+    this.#admission.reconfigure(config, nowMs);
   }
 
   /** Verified with a configuration that is not the newest any more, or meant for another object [O4] [S2]. */
@@ -100,8 +93,21 @@ export class Intake {
     return this.#log.keys.find(call.keys.subarray(0, KEY_BYTES)) !== null;
   }
 
+  /**
+   * Whether a large event's bytes are needed before it is known what becomes of it; else what is answered without them,
+   * `"known"`: by `accept`. Nothing changes but the count of those over the limit.
+   */
+  foresee(call: IngestCall, isTaken: boolean, nowMs: number): "needed" | "known" | Refusal {
+    const { known } = this.#identify(call, isTaken);
+    if (known !== null && this.#isWithinWindow(call, known, nowMs)) {
+      const isStillHere = this.#log.events.has(known.seq);
+      if (isStillHere || this.#roster.closedAt(known.seq).length === 0) return "known";
+    }
+    return this.#admission.foresee(call, nowMs) ?? "needed";
+  }
+
   /** Stores one event; answers once it is on disk [I12]. `isTaken`: under its suffixed id. Never throws. */
-  async accept(call: IngestCall, isTaken = false): Promise<IngestAnswer> {
+  async accept(call: Arrived, isTaken = false): Promise<IngestAnswer> {
     this.onArrival?.(call.source);
     const answer = await this.#gather(call, isTaken ? "suffix" : "store");
     return answer.kind === "unknown" || answer.kind === "behind" ? notStored : answer;
@@ -112,7 +118,7 @@ export class Intake {
     return this.#gather(call, "recall");
   }
 
-  #gather(call: IngestCall, how: How): Promise<RecallAnswer> {
+  #gather(call: Arrived, how: How): Promise<RecallAnswer> {
     return new Promise((resolve) => {
       this.#gathered.push({ call, how, resolve });
       if (!this.#isFlushing) void this.#flush();
@@ -123,11 +129,12 @@ export class Intake {
     this.#isFlushing = true;
     while (this.#gathered.length > 0) {
       const group = this.#takeGroup();
-      let answers = this.#storeGroup(group);
+      let answers: readonly RecallAnswer[];
       try {
+        answers = this.#storeGroup(group);
         await this.#storage.sync();
       } catch {
-        // The commit did not reach the disk: nobody may be told otherwise. The runtime resets the object after this.
+        // Storage fails altogether, or the commit did not reach the disk: nobody may be told otherwise, or left waiting.
         answers = group.map((): RecallAnswer => notStored);
       }
       group.forEach((waiting, index) => {
@@ -142,15 +149,19 @@ export class Intake {
     let count = 0;
     for (const { call } of this.#gathered) {
       bytes += call.body.byteLength;
+      // A large event is stored by itself.
+      if (call.upload !== undefined && count > 0) break;
       if (count > 0 && (count >= GROUP_EVENTS_MAX || bytes > GROUP_BYTES_MAX)) break;
       count += 1;
+      if (call.upload !== undefined) break;
     }
     return this.#gathered.splice(0, count);
   }
 
   /** One transaction for all; where it fails, one for each, so that only an event that fails alone is refused [L5]. */
   #storeGroup(group: readonly Waiting[]): RecallAnswer[] {
-    const bucketBefore = this.#bucket;
+    this.#owedRestore?.();
+    const bucketBefore = this.#admission.snapshot();
     const highBefore = this.#log.segments.high;
     const rosterBefore = this.#roster.snapshot();
     const nowMs = Date.now();
@@ -178,41 +189,35 @@ export class Intake {
     }
   }
 
+  /** Puts memory back to what is stored; where storage cannot be read either, before the next event is looked at [L5]. */
   #restore(bucket: Bucket, roster: RosterSnapshot): void {
-    this.#bucket = bucket;
+    this.#owedRestore = () => this.#restore(bucket, roster);
+    this.#admission.restore(bucket);
     this.#log.reload();
     this.#roster.restore(roster);
+    this.#owedRestore = null;
   }
 
-  #store(call: IngestCall, how: How, nowMs: number): RecallAnswer {
+  #store(call: Arrived, how: How, nowMs: number): RecallAnswer {
     if (how !== "recall" && this.isStale(call)) return { kind: "stale", record: this.#record() };
+    const as = this.#identify(call, how === "suffix");
+    if (how === "recall" && (as.known === null || !this.#isWithinWindow(call, as.known, nowMs))) {
+      return as.eventId === call.eventId ? UNKNOWN : TAKEN;
+    }
+    return as.known === null ? this.#insert(call, as, nowMs) : this.#repeat(call, as, as.known, nowMs);
+  }
+
+  /** Under which id and key an event is looked for, and what is known there. */
+  #identify(call: IngestCall, isTaken: boolean): Named & { readonly known: KeyEntry | null } {
     const key = call.keys.subarray(0, KEY_BYTES);
     const digest = call.keys.subarray(KEY_BYTES, KEY_BYTES + DIGEST_BYTES);
     const known = this.#log.keys.find(key);
     const isOther = known !== null && call.trust === "unsigned" && !sameBytes(known.bodyDigest, digest);
-    if (isOther || (how === "suffix" && known === null)) {
-      // The same id over another body is another event: nobody may make it look like a duplicate [D7].
-      const suffixedKey = call.keys.subarray(KEY_BYTES + DIGEST_BYTES, KEY_BYTES * 2 + DIGEST_BYTES);
-      const again = this.#log.keys.find(suffixedKey);
-      return this.#storeAs(call, how, `${call.eventId}~${hexOf(digest)}`, suffixedKey, digest, again, nowMs);
-    }
-    return this.#storeAs(call, how, call.eventId, key, digest, known, nowMs);
-  }
-
-  #storeAs(
-    call: IngestCall,
-    how: How,
-    eventId: string,
-    key: Uint8Array,
-    digest: Uint8Array,
-    known: KeyEntry | null,
-    nowMs: number,
-  ): RecallAnswer {
-    if (how === "recall" && (known === null || !this.#isWithinWindow(call, known, nowMs))) {
-      return eventId === call.eventId ? UNKNOWN : TAKEN;
-    }
-    if (known === null) return this.#insert(call, eventId, key, digest, false, nowMs);
-    return this.#repeat(call, eventId, key, digest, known, nowMs);
+    if (!isOther && (!isTaken || known !== null)) return { eventId: call.eventId, key, digest, known };
+    // The same id over another body is another event: nobody may make it look like a duplicate [D7].
+    const suffixedKey = call.keys.subarray(KEY_BYTES + DIGEST_BYTES, KEY_BYTES * 2 + DIGEST_BYTES);
+    const eventId = `${call.eventId}~${hexOf(digest)}`;
+    return { eventId, key: suffixedKey, digest, known: this.#log.keys.find(suffixedKey) };
   }
 
   #isWithinWindow(call: IngestCall, known: KeyEntry, nowMs: number): boolean {
@@ -221,27 +226,22 @@ export class Intake {
   }
 
   /** An event whose key is known: a duplicate, one that re-opens a dead letter, or a new one after its window. */
-  #repeat(
-    call: IngestCall,
-    eventId: string,
-    key: Uint8Array,
-    digest: Uint8Array,
-    known: KeyEntry,
-    nowMs: number,
-  ): IngestAnswer {
+  #repeat(call: Arrived, named: Named, known: KeyEntry, nowMs: number): IngestAnswer {
+    const { eventId, digest } = named;
     if (!this.#isWithinWindow(call, known, nowMs)) {
       const receivedAtMs = Math.max(nowMs, this.#log.segments.high.receivedAtMs);
       const anewAtMs = Math.max(receivedAtMs, known.receivedAtMs + 1);
-      return this.#insert(call, `${eventId}~${anewAtMs}`, key, digest, true, anewAtMs);
+      return this.#insert(call, { ...named, eventId: `${eventId}~${anewAtMs}` }, anewAtMs, true);
     }
     const { totals } = this.#log.meter;
     const closed = this.#roster.closedAt(known.seq);
     if (closed.length > 0) {
-      const refusal = this.#takeToken(call, nowMs);
+      const isStillHere = this.#log.events.has(known.seq);
+      const body = isStillHere ? null : bodyOf(call);
+      if (!isStillHere && body === null) return notStored;
+      const refusal = this.#admission.take(call, nowMs);
       if (refusal !== null) return refusal;
-      if (!this.#log.events.has(known.seq)) {
-        this.#log.events.revive(this.#newEvent(call, eventId, known.seq, known.receivedAtMs, 0));
-      }
+      if (body !== null) this.#log.events.revive(newEvent(call, body, eventId, known.seq, known.receivedAtMs, 0));
       this.#roster.reopen(known.seq, closed, nowMs);
       totals.reopened += 1;
       return stored("reopened", eventId, hadBeenIdle(this.#log, nowMs));
@@ -251,97 +251,25 @@ export class Intake {
     return { kind: "deduplicated", eventId };
   }
 
-  #insert(
-    call: IngestCall,
-    eventId: string,
-    key: Uint8Array,
-    digest: Uint8Array,
-    isKnown: boolean,
-    nowMs: number,
-  ): IngestAnswer {
-    const refusal = this.#refusal() ?? this.#takeToken(call, nowMs);
+  #insert(call: Arrived, { eventId, key, digest }: Named, nowMs: number, isKnown = false): IngestAnswer {
+    const body = bodyOf(call);
+    if (body === null) return notStored;
+    const refusal = this.#admission.toStore(call, nowMs);
     if (refusal !== null) return refusal;
-    const full = this.#roster.makeRoom(this.#config, call.body.byteLength, nowMs);
+    const full = this.#roster.makeRoom(this.#config, sizeOf(call), nowMs);
     if (full !== null) return full;
     const { segments, keys, events } = this.#log;
     const wasIdle = hadBeenIdle(this.#log, nowMs);
     const receivedAtMs = Math.max(nowMs, segments.high.receivedAtMs);
-    const keySegment = this.#keySegment(nowMs);
-    const bodySegment = this.#bodySegment(nowMs);
+    const keysInto = keySegment(this.#log, this.#config, nowMs);
+    const bodiesInto = bodySegment(this.#log, this.#config, nowMs);
     const seq = segments.high.seq + 1;
-    if (isKnown) keys.replace(keySegment, key, seq, receivedAtMs, digest);
-    else keys.insert(keySegment, key, seq, receivedAtMs, digest);
-    const offeredBytes = segments.high.offeredBytes + call.body.byteLength;
-    events.insert(bodySegment, this.#newEvent(call, eventId, seq, receivedAtMs, offeredBytes));
+    if (isKnown) keys.replace(keysInto, key, seq, receivedAtMs, digest);
+    else keys.insert(keysInto, key, seq, receivedAtMs, digest);
+    const offeredBytes = segments.high.offeredBytes + sizeOf(call);
+    events.insert(bodiesInto, newEvent(call, body, eventId, seq, receivedAtMs, offeredBytes));
     segments.high = { seq, offeredBytes, receivedAtMs };
     return stored("buffered", eventId, wasIdle);
-  }
-
-  #newEvent(call: IngestCall, eventId: string, seq: number, receivedAtMs: number, offeredBytes: number): NewEvent {
-    return {
-      seq,
-      receivedAtMs,
-      sizeBytes: call.body.byteLength,
-      offeredBytes,
-      source: call.source,
-      provider: call.provider,
-      eventId,
-      type: call.type,
-      contentType: call.contentType,
-      headers: call.headers,
-      hops: call.hops,
-      body: call.body,
-    };
-  }
-
-  #refusal(): Refusal | null {
-    if (this.#roster.isAheadOfLog()) {
-      return { kind: "unavailable", code: "position-beyond-log", retryAfterSeconds: 60 };
-    }
-    if (this.#log.sizeBytes >= OBJECT_BYTES_MAX) {
-      return { kind: "unavailable", code: "storage-full", retryAfterSeconds: 60 };
-    }
-    return null;
-  }
-
-  #takeToken(call: IngestCall, nowMs: number): Refusal | null {
-    const admission = admit(this.#bucket, this.#config.rateLimit, call.overLimit, nowMs, this.#random());
-    this.#bucket = admission.bucket;
-    switch (admission.kind) {
-      case "admitted":
-      case "absorbed":
-        return null;
-      case "refused":
-        this.#log.meter.totals.rateLimited += 1;
-        return { kind: "rate-limited", retryAfterSeconds: admission.retryAfterSeconds };
-      default:
-        return unreachable(admission);
-    }
-  }
-
-  /** The key segment to write to; a new one each quarter of the window, or when it has grown too large [L1]. */
-  #keySegment(nowMs: number): Segment {
-    const { segments, meter } = this.#log;
-    const open = segments.openKey;
-    const isDue =
-      open !== null &&
-      (isKeySegmentDue(open.openedAtMs, this.#config.dedupeWindowSeconds, nowMs) ||
-        segments.high.seq - open.firstSeq + 1 >= KEYS_PER_SEGMENT_MAX);
-    if (open !== null && !isDue) return open;
-    if (open !== null) segments.seal("key", nowMs, meter.encodeWithWrite(1));
-    return segments.openKey ?? segments.open("key", nowMs);
-  }
-
-  #bodySegment(nowMs: number): Segment {
-    const { segments, meter } = this.#log;
-    const open = segments.openBody;
-    const isDue =
-      open !== null &&
-      (nowMs - open.openedAtMs >= BODY_SEGMENT_AGE_MAX_MS ||
-        segments.high.offeredBytes - open.bytesBefore >= bodySegmentBytesMax(this.#config.retainBytes));
-    if (open !== null && !isDue) return open;
-    if (open !== null) segments.seal("body", nowMs, meter.encodeWithWrite(1));
-    return segments.openBody ?? segments.open("body", nowMs);
   }
 }
 

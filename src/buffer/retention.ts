@@ -18,6 +18,9 @@ const EXPIRE_ROWS_MAX = 500;
 /** A segment that cannot go yet, for the dead letters in it, is looked at again after this. */
 const LOOK_AGAIN_MS = 3_600_000;
 
+/** One in which a large body is coming in, or being read, after this. */
+const UPLOAD_LOOK_AGAIN_MS = 60_000;
+
 /** What one turn did; the counters tests watch [L1]. */
 export interface Turn {
   readonly droppedBytes: number;
@@ -87,8 +90,12 @@ export class RetentionTurns {
   #dropBody(config: TenantConfig, nowMs: number): Turn | null {
     const segment = this.#overdueBody(this.#settledBodies(), config, nowMs);
     if (segment === null) return null;
-    const { segments, events, meter } = this.#log;
+    const { segments, events, chunks, meter } = this.#log;
     const lastSeq = segment.sealed?.lastSeq ?? segments.high.seq;
+    if (chunks.isStagedIn(segment)) {
+      this.#staying.set(segment.id, nowMs + UPLOAD_LOOK_AGAIN_MS);
+      return null;
+    }
     const references = this.#references(segment.firstSeq, lastSeq, nowMs);
     if (references === null || !isWorthCopying(references.length, lastSeq - segment.firstSeq + 1)) {
       this.#staying.set(segment.id, nowMs + LOOK_AGAIN_MS);
@@ -101,11 +108,14 @@ export class RetentionTurns {
       if (copiedEvents >= COPY_EVENTS_MAX || copiedBytes >= COPY_BYTES_MAX) {
         return { droppedBytes: 0, copiedBytes, expiredEvents: 0 };
       }
-      copiedBytes += events.keep(segment, seq);
+      copiedBytes += events.keep(segment, seq, COPY_BYTES_MAX - copiedBytes);
+      // A large event that was copied in part goes on in the next turn.
+      if (!events.isKept(seq)) return { droppedBytes: 0, copiedBytes, expiredEvents: 0 };
       copiedEvents += 1;
     }
     const sealed = segment.sealed === null ? segments.seal("body", nowMs, meter.encodeWithWrite(1)) : segment;
     if (sealed === null) return null;
+    chunks.forgetCopies(sealed);
     segments.drop(sealed);
     return { droppedBytes: sealed.sealed?.sizeBytes ?? 0, copiedBytes, expiredEvents: 0 };
   }

@@ -4,8 +4,8 @@ import type { Outcome } from "../core/delivery/outcome.ts";
 import { type Bindings, bindingOf, type Settings } from "../env.ts";
 import type { OriginGateCalls } from "../gate/contract.ts";
 import type { Log } from "../log/log.ts";
-import type { QueueBinding } from "../sinks/queue.ts";
 import { type Decision, Decisions } from "../observe/decisions.ts";
+import type { QueueBinding } from "../sinks/queue.ts";
 import type { ConfigRecord, TenantConfig } from "../tenants/config.ts";
 import { Alerting } from "./alerting.ts";
 import { RETELL_MS, TOMBSTONE_MS } from "./configuration.ts";
@@ -17,6 +17,7 @@ import { type Gates, Permits } from "./permits.ts";
 import { RetentionTurns } from "./retention.ts";
 import { Roster } from "./roster.ts";
 import { hostOf, httpDestination, send, sharedHostOf } from "./sender.ts";
+import { Uploads } from "./uploads.ts";
 import type { Wake } from "./wake.ts";
 
 const ORIGIN_UNSET = "origin-unset";
@@ -40,6 +41,7 @@ export class Runtime {
   readonly #parts: RuntimeParts;
   readonly roster: Roster;
   readonly intake: Intake;
+  readonly uploads: Uploads;
   readonly drain: Drain;
   readonly retention: RetentionTurns;
   readonly jobs: JobRunner;
@@ -58,6 +60,13 @@ export class Runtime {
     this.roster = new Roster(log);
     this.roster.load(config, nowMs);
     this.intake = new Intake(storage, log, this.roster, wake, config, nowMs, random, () => this.#record);
+    this.uploads = new Uploads({
+      log,
+      intake: this.intake,
+      config: () => this.#config,
+      clock,
+      newId: () => crypto.randomUUID(),
+    });
     this.retention = new RetentionTurns(log, this.roster);
     this.jobs = new JobRunner(log, this.roster);
     const decisions = new Decisions(parts.env.METRICS ?? null);
@@ -87,6 +96,12 @@ export class Runtime {
       clock,
       random,
     );
+  }
+
+  /** The tenant is deleted, or its memory made anew: nothing that is still going on here is written. */
+  abandon(): void {
+    this.drain.abandon();
+    this.uploads.close();
   }
 
   get record(): ConfigRecord {

@@ -3,10 +3,12 @@
  * plain data (contract.ts); it never throws at a caller for what the world may do.
  */
 import { DurableObject } from "cloudflare:workers";
+import { isLargeEvent } from "../core/large-body.ts";
 import { parseObjectName } from "../core/shard.ts";
 import { type Bindings, readSettings } from "../env.ts";
 import { Log } from "../log/log.ts";
 import type { ConfigRecord, TenantConfig } from "../tenants/config.ts";
+import { bodyStream } from "./body-stream.ts";
 import {
   nextVersion,
   numbered,
@@ -31,6 +33,7 @@ import type {
   JobAnswer,
   JobCall,
   JobView,
+  LargeIngestCall,
   RecallAnswer,
   RejectionReport,
   TenantBufferCalls,
@@ -66,18 +69,34 @@ export class TenantBuffer extends DurableObject<Bindings> implements TenantBuffe
   }
 
   async ingest(call: IngestCall): Promise<IngestAnswer> {
+    if (isLargeEvent(call.body.byteLength, call.headers)) return tooLargeForOneCall;
+    return this.#takeIn(call, ({ intake }, isTaken) => intake.accept(call, isTaken));
+  }
+
+  async ingestLarge(call: LargeIngestCall, body: ReadableStream<Uint8Array>): Promise<IngestAnswer> {
+    const answer = await this.#takeIn(call, ({ uploads }, isTaken) => uploads.take(call, body, isTaken));
+    if (!body.locked) body.cancel().catch(() => {});
+    return answer;
+  }
+
+  /** What stands before storing an event: the newest configuration, and what another object may know of it. */
+  async #takeIn(
+    call: IngestCall,
+    store: (runtime: Runtime, isTaken: boolean) => Promise<IngestAnswer>,
+  ): Promise<IngestAnswer> {
     this.#checkAlarm();
     const stored = this.#stored;
     if (stored === null) return { kind: "unconfigured" };
     if (call.version < stored.record.version) return { kind: "stale", record: stored.record };
     if (this.#runtime === null) return { kind: "unavailable", code: "configuration-unusable", retryAfterSeconds: 30 };
-    const { intake } = this.#runtime;
+    const runtime = this.#runtime;
+    const { intake } = runtime;
     if (intake.isStale(call)) return { kind: "stale", record: stored.record };
     if (stored.record.layouts === undefined || stored.record.layouts.length === 0 || intake.knows(call)) {
-      return intake.accept(call);
+      return store(runtime, false);
     }
     const recalled = await this.#peers(call.tenant).recall(call, this.#shard, stored.record, Date.now());
-    if (recalled.kind === "unknown") return intake.accept(call, recalled.taken);
+    if (recalled.kind === "unknown") return store(runtime, recalled.taken);
     return recalled.kind === "behind" ? { kind: "unavailable", code: "resharding", retryAfterSeconds: 2 } : recalled;
   }
 
@@ -199,7 +218,9 @@ export class TenantBuffer extends DurableObject<Bindings> implements TenantBuffe
     if (seq === null) return { kind: "not-found" };
     const event = this.#log.events.read(seq);
     if (event === null) return { kind: "expired" };
-    return { kind: "body", body: event.body, contentType: event.contentType };
+    const { body, contentType } = event;
+    if (body instanceof Uint8Array) return { kind: "body", body, contentType };
+    return { kind: "stream", stream: bodyStream(body), sizeBytes: body.sizeBytes, contentType };
   }
 
   async deadLetters(query: DeadLetterQuery) {
@@ -274,7 +295,7 @@ export class TenantBuffer extends DurableObject<Bindings> implements TenantBuffe
   /** The tenant is deleted: everything goes but the tombstone [O4]. */
   #bury(tenant: string, record: ConfigRecord, untold: boolean): void {
     const nowMs = Date.now();
-    this.#runtime?.drain.abandon();
+    this.#runtime?.abandon();
     this.#runtime = null;
     try {
       const armedAtMs = this.#log.transaction(() => {
@@ -326,7 +347,7 @@ export class TenantBuffer extends DurableObject<Bindings> implements TenantBuffe
 
   /** A change of everything was rolled back: memory is made anew from what is stored; what was in flight goes again. */
   #startOver(): void {
-    this.#runtime?.drain.abandon();
+    this.#runtime?.abandon();
     this.#log.reload();
     const stored = this.#stored;
     this.#runtime = null;
@@ -392,3 +413,6 @@ export class TenantBuffer extends DurableObject<Bindings> implements TenantBuffe
     this.#armAt(isTold ? tombstoneEndMs(stored.changedAtMs) : nowMs + RETELL_MS, nowMs);
   }
 }
+
+/** The platform's rows end at 2 MB: a large event comes by `ingestLarge`. */
+const tooLargeForOneCall: IngestAnswer = { kind: "unavailable", code: "too-large-for-one-call", retryAfterSeconds: 30 };

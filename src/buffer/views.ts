@@ -100,6 +100,13 @@ export interface AttemptView {
 
 export type BodyAnswer =
   | { readonly kind: "body"; readonly body: Uint8Array; readonly contentType: string | null }
+  /** A large body [V25], as it is read from the log: to be read, or cancelled. */
+  | {
+      readonly kind: "stream";
+      readonly stream: ReadableStream<Uint8Array>;
+      readonly sizeBytes: number;
+      readonly contentType: string | null;
+    }
   | { readonly kind: "not-found" }
   | { readonly kind: "expired" };
 

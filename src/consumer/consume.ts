@@ -2,9 +2,11 @@
  * The consumer of Spillway's own queue [V19]: each message is delivered to its destination's `deliverTo`, acknowledged or
  * retried by itself, so that one bad message holds up no other.
  */
-import type { TenantObjects } from "../buffer/contract.ts";
+import type { BodyAnswer, TenantObjects } from "../buffer/contract.ts";
+import { unreachable } from "../core/assert.ts";
 import { retryDelayMs } from "../core/delivery/machine.ts";
 import { DELIVERY_DEFAULTS } from "../core/delivery/settings.ts";
+import type { LargeBody } from "../core/large-body.ts";
 import type { DestinationPolicy } from "../sinks/delivery.ts";
 import { sendHttp } from "../sinks/http.ts";
 import type { QueueMessage } from "../sinks/queue.ts";
@@ -91,7 +93,8 @@ async function deliver(
   const body = message.bytes ?? (await claimed(parts, message));
   if (body === null) return 60_000;
   const nowMs = parts.now();
-  const event = { ...message.event, body, bodySizeBytes: body.byteLength, attempt: attempts, replay: message.isReplay };
+  const bodySizeBytes = body instanceof Uint8Array ? body.byteLength : body.sizeBytes;
+  const event = { ...message.event, body, bodySizeBytes, attempt: attempts, replay: message.isReplay };
   const outcome = await sendHttp(
     httpOf(deliverTo),
     {
@@ -108,9 +111,31 @@ async function deliver(
   return outcome.kind === "busy" || outcome.kind === "failed" ? (outcome.retryAfterMs ?? 0) : 0;
 }
 
-async function claimed(parts: ConsumerParts, message: QueueMessage & ReceivedEvent): Promise<Uint8Array | null> {
-  const answer = await parts.objects.of(message.tenant, OBJECT_LIMIT_MS, message.shard).body(message.id);
-  return answer.kind === "body" ? answer.body : null;
+async function claimed(
+  parts: ConsumerParts,
+  message: QueueMessage & ReceivedEvent,
+): Promise<Uint8Array | LargeBody | null> {
+  const ask = () => parts.objects.of(message.tenant, OBJECT_LIMIT_MS, message.shard).body(message.id);
+  const answer = await ask();
+  switch (answer.kind) {
+    case "body":
+      return answer.body;
+    case "stream":
+      // Sending reads it twice: each time it is asked for anew.
+      void answer.stream.cancel();
+      return { sizeBytes: answer.sizeBytes, isText: false, pieces: () => fetched(ask), hold: () => () => {} };
+    case "not-found":
+    case "expired":
+      return null;
+    default:
+      return unreachable(answer);
+  }
+}
+
+async function* fetched(ask: () => Promise<BodyAnswer>): AsyncGenerator<Uint8Array> {
+  const answer = await ask();
+  if (answer.kind !== "stream") throw new Error("a claimed body is gone");
+  yield* answer.stream;
 }
 
 function httpOf(deliverTo: DeliverTo) {

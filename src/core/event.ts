@@ -1,3 +1,5 @@
+import type { LargeBody } from "./large-body.ts";
+
 /**
  * How far an event's id can be trusted to tell two events apart [D1] [D7].
  *
@@ -35,7 +37,7 @@ export interface EventMeta {
   readonly hops: number;
 }
 
-/** An event with its exact bytes. */
+/** An event with its exact bytes; those of a large event are read piece by piece [V25]. */
 export interface StoredEvent extends EventMeta {
-  readonly body: Uint8Array;
+  readonly body: Uint8Array | LargeBody;
 }

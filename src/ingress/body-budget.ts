@@ -1,5 +1,7 @@
+import { LARGE_EVENT_BYTES } from "../core/large-body.ts";
+
 /** A body over this continues in further rows of the log, and few of them are read at a time [I4]. */
-export const LARGE_BODY_BYTES = 1_500_000;
+export const LARGE_BODY_BYTES = LARGE_EVENT_BYTES;
 
 const HELD_BYTES_MAX = 64_000_000;
 const LARGE_COUNT_MAX = 2;

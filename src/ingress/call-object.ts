@@ -1,6 +1,7 @@
 import type { IngestAnswer, IngestCall, TenantObjects } from "../buffer/contract.ts";
 import { type CallFailure, classifyCallFailure, isWorthRetrying } from "../core/call-failure.ts";
 import { type Deadline, EXPIRED } from "./deadline.ts";
+import { handOver } from "./hand-over.ts";
 
 export type CallResult =
   | IngestAnswer
@@ -16,7 +17,7 @@ const SECOND_TRY_MIN_MS = 250;
 export async function callObject(objects: TenantObjects, call: IngestCall, deadline: Deadline): Promise<CallResult> {
   for (let tries = 1; ; tries++) {
     try {
-      const answer = await deadline.within(objects.of(call.tenant, deadline.leftMs(), call.shard ?? 0).ingest(call));
+      const answer = await deadline.within(handOver(objects.of(call.tenant, deadline.leftMs(), call.shard ?? 0), call));
       return answer === EXPIRED ? { kind: "failed", failure: "timed-out", detail: `${tries}. try` } : answer;
     } catch (error) {
       const failure = classifyCallFailure(error);

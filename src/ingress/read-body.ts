@@ -1,5 +1,5 @@
 /** Reading a body once, as bytes, within bounds of size, memory and patience [I3] [I4]. */
-import type { BodyBudget, BodyHold } from "./body-budget.ts";
+import { type BodyBudget, type BodyHold, LARGE_BODY_BYTES } from "./body-budget.ts";
 import { type Deadline, EXPIRED } from "./deadline.ts";
 
 /**
@@ -8,8 +8,11 @@ import { type Deadline, EXPIRED } from "./deadline.ts";
  */
 const SMALL_BODY_BYTES = 16_384;
 
+/** Read at a time. */
+const PIECE_BYTES = 65_536;
+
 export type BodyRead =
-  /** The bytes own their buffer, so that no larger one travels with them. Release `hold` when they are done with. */
+  /** The bytes own their buffer, so that no larger one travels with them, unless they are a large body's. Release `hold` when they are done with. */
   | { readonly kind: "body"; readonly bytes: Uint8Array<ArrayBuffer>; readonly hold: BodyHold }
   | { readonly kind: "too-large" | "stalled" | "broken" | "busy" };
 
@@ -71,20 +74,19 @@ async function readChunks(
   deadline: Deadline,
 ): Promise<BodyRead> {
   if (request.body === null) return { kind: "body", bytes: new Uint8Array(0), hold };
-  const reader = request.body.getReader();
+  const pieces = piecesOf(request.body);
   let bytes = new Uint8Array(expectedBytes);
   let filled = 0;
   let refused: BodyRead = BROKEN;
   try {
     for (;;) {
-      const step = await deadline.within(reader.read());
+      const step = await deadline.within(pieces.next());
       if (step === EXPIRED) {
         refused = STALLED;
         break;
       }
-      if (step.done) return { kind: "body", bytes: filled === bytes.length ? bytes : bytes.slice(0, filled), hold };
-      const chunk: Uint8Array = step.value;
-      const needed = filled + chunk.byteLength;
+      if (step === null) return { kind: "body", bytes: ownBytes(bytes, filled), hold };
+      const needed = filled + step.byteLength;
       if (needed > sizeBytesMax) {
         refused = TOO_LARGE;
         break;
@@ -95,19 +97,57 @@ async function readChunks(
           refused = BUSY;
           break;
         }
-        const longer = new Uint8Array(room);
-        longer.set(bytes.subarray(0, filled));
-        bytes = longer;
+        // Moves what is there and gives its memory back at once.
+        bytes = new Uint8Array(bytes.buffer.transfer(room));
       }
-      bytes.set(chunk, filled);
+      bytes.set(step, filled);
       filled = needed;
       deadline.restart();
     }
   } catch {
     // The sender went away, or sent another length than it said.
   }
-  reader.cancel().catch(ignore);
+  pieces.cancel();
   return refused;
+}
+
+/** The bytes alone in their buffer; a large body is spared the copy, for it goes on as a stream. */
+function ownBytes(bytes: Uint8Array<ArrayBuffer>, filled: number): Uint8Array<ArrayBuffer> {
+  if (filled === bytes.length) return bytes;
+  return filled > LARGE_BODY_BYTES ? bytes.subarray(0, filled) : bytes.slice(0, filled);
+}
+
+interface BodyPieces {
+  /** null: that was all. A piece is good until the next is asked for. */
+  next(): Promise<Uint8Array | null>;
+  cancel(): void;
+}
+
+/** What a body brings, in one buffer that is filled again and again where the stream can do that. */
+function piecesOf(body: ReadableStream<Uint8Array>): BodyPieces {
+  let buffer = new ArrayBuffer(PIECE_BYTES);
+  let reader: ReadableStreamBYOBReader;
+  try {
+    reader = body.getReader({ mode: "byob" });
+  } catch {
+    return piecesAsTheyCome(body.getReader());
+  }
+  return {
+    next: async () => {
+      const { value, done } = await reader.read(new Uint8Array(buffer));
+      if (done || value === undefined) return null;
+      buffer = value.buffer;
+      return value;
+    },
+    cancel: () => void reader.cancel().catch(ignore),
+  };
+}
+
+function piecesAsTheyCome(reader: ReadableStreamDefaultReader<Uint8Array>): BodyPieces {
+  return {
+    next: async () => (await reader.read()).value ?? null,
+    cancel: () => void reader.cancel().catch(ignore),
+  };
 }
 
 /** What is no longer read needs no answer to its cancellation. */

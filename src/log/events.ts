@@ -2,77 +2,42 @@
  * The events themselves: one row each in a body segment, or among the few that were copied out of a segment before it
  * was dropped (`kept`, [L1]). Sizes and filters are read from the metadata; bytes only for what is about to be sent.
  */
-import type { EventMeta, KeptHeaders, StoredEvent } from "../core/event.ts";
+import type { EventMeta, StoredEvent } from "../core/event.ts";
+import type { Chunks } from "./chunks.ts";
+import {
+  type EventHead,
+  HEAD,
+  type HeadRow,
+  headFromRow,
+  insertion,
+  META,
+  type MetaRow,
+  metaFromRow,
+  type NewEvent,
+  STORED,
+  type StoredRow,
+} from "./event-row.ts";
 import type { Segment, Segments } from "./segments.ts";
 import type { Sql } from "./sql.ts";
 
-/** What a look ahead needs to know of an event. */
-export interface EventHead {
-  readonly seq: number;
-  readonly receivedAtMs: number;
-  readonly sizeBytes: number;
-  /** Running total of offered bytes, this event's included. */
-  readonly offeredBytes: number;
-  readonly source: string;
-  readonly type: string | null;
-  readonly erased: boolean;
-}
-
-export interface NewEvent {
-  readonly seq: number;
-  readonly receivedAtMs: number;
-  readonly sizeBytes: number;
-  readonly offeredBytes: number;
-  readonly source: string;
-  readonly provider: string;
-  readonly eventId: string;
-  readonly type: string | null;
-  readonly contentType: string | null;
-  /** JSON, or "" for none. */
-  readonly headers: string;
-  readonly hops: number;
-  readonly body: Uint8Array;
-}
-
-interface HeadRow extends Record<string, string | number | null> {
-  seq: number;
-  received_at_ms: number;
-  size_bytes: number;
-  offered_bytes: number;
-  source: string;
-  type: string | null;
-  erased_at_ms: number | null;
-}
-
-interface MetaRow extends HeadRow {
-  provider: string;
-  event_id: string;
-  content_type: string | null;
-  headers: string;
-  hops: number;
-}
-
-type StoredRow = MetaRow & { body: ArrayBuffer | null };
-
-const HEAD = "seq, received_at_ms, size_bytes, offered_bytes, source, type, erased_at_ms";
-const META = `${HEAD}, provider, event_id, content_type, headers, hops`;
-const INSERT_COLUMNS =
-  "(seq, received_at_ms, size_bytes, offered_bytes, source, provider, event_id, type, content_type, headers, hops, body)";
+export type { EventHead, NewEvent, UploadedBody } from "./event-row.ts";
 
 export class Events {
   readonly #sql: Sql;
   readonly #segments: Segments;
+  readonly #chunks: Chunks;
 
-  constructor(sql: Sql, segments: Segments) {
+  constructor(sql: Sql, segments: Segments, chunks: Chunks) {
     this.#sql = sql;
     this.#segments = segments;
+    this.#chunks = chunks;
   }
 
+  /** Stores an event; the body of a large one was staged before, and counts from here on [I12]. */
   insert(segment: Segment, event: NewEvent): void {
-    this.#sql.run(
-      `INSERT INTO body_${segment.id} ${INSERT_COLUMNS} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      ...insertValues(event),
-    );
+    const { into, values } = insertion(event);
+    this.#sql.run(`INSERT INTO body_${segment.id} ${into}`, ...values);
+    if (!(event.body instanceof Uint8Array)) this.#chunks.settle(event.body.upload, segment);
   }
 
   /** Heads of at most `limit` events after `afterSeq`, in order of arrival. Events copied out of segments are not among them. */
@@ -128,8 +93,8 @@ export class Events {
 
   /** The event with its bytes; null where it, or its bytes, are no longer stored. */
   read(seq: number): StoredEvent | null {
-    const row = this.#one<StoredRow>(`${META}, body`, seq);
-    return row === null || row.body === null ? null : { ...metaFromRow(row), body: new Uint8Array(row.body) };
+    const row = this.#one<StoredRow>(STORED, seq);
+    return row === null ? null : this.#stored(row);
   }
 
   /**
@@ -147,15 +112,15 @@ export class Events {
     }
     const wanted = last - first + 1 === seqs.length ? null : new Set(seqs);
     const rows = this.#sql.all<StoredRow>(
-      `SELECT ${META}, body FROM body_${segment.id} WHERE seq BETWEEN ? AND ? ORDER BY seq LIMIT ?`,
+      `SELECT ${STORED} FROM body_${segment.id} WHERE seq BETWEEN ? AND ? ORDER BY seq LIMIT ?`,
       first,
       last,
       last - first + 1,
     );
     const events: StoredEvent[] = [];
     for (const row of rows) {
-      if (row.body === null || (wanted !== null && !wanted.has(row.seq))) continue;
-      events.push({ ...metaFromRow(row), body: new Uint8Array(row.body) });
+      const event = wanted === null || wanted.has(row.seq) ? this.#stored(row) : null;
+      if (event !== null) events.push(event);
     }
     return events;
   }
@@ -197,25 +162,37 @@ export class Events {
 
   /** Removes the bytes and the kept headers of an event, in its segment and among the copied-out ones [X6]. */
   erase(seq: number, nowMs: number): void {
-    const segment = this.#segments.bodyOf(seq);
-    const tables = segment === null ? ["kept"] : [`body_${segment.id}`, "kept"];
-    for (const table of tables) {
-      this.#sql.run(`UPDATE ${table} SET body = NULL, headers = '', erased_at_ms = ? WHERE seq = ?`, nowMs, seq);
+    const own = this.#segments.bodyOf(seq);
+    for (const segment of own === null ? [null] : [own, null]) {
+      const table = tableOf(segment);
+      const upload = this.#uploadIn(table, seq);
+      if (upload !== null) this.#chunks.remove(upload, segment);
+      const values = upload === null ? "body = NULL" : "upload = NULL, is_text = NULL";
+      this.#sql.run(`UPDATE ${table} SET ${values}, headers = '', erased_at_ms = ? WHERE seq = ?`, nowMs, seq);
     }
   }
 
-  /** Copies one event out of its segment, so that the segment can be dropped [L1]; answers the bytes copied. */
-  keep(segment: Segment, seq: number): number {
-    this.#sql.run(`INSERT INTO kept SELECT * FROM body_${segment.id} WHERE seq = ? ON CONFLICT DO NOTHING`, seq);
-    return this.#sql.first<{ size_bytes: number }>("SELECT size_bytes FROM kept WHERE seq = ?", seq)?.size_bytes ?? 0;
+  /**
+   * Copies one event out of its segment, so that the segment can be dropped [L1]; answers the bytes copied. Of a large
+   * one at most `bytesMax` (or one chunk) in one call: until it is kept, there is more to copy.
+   */
+  keep(segment: Segment, seq: number, bytesMax: number): number {
+    const upload = this.#uploadIn(`body_${segment.id}`, seq);
+    const chunks = upload === null ? null : this.#chunks.keep(segment, upload, bytesMax);
+    if (chunks !== null && !chunks.done) return chunks.copiedBytes;
+    // Columns by name: where they were added to a table, they stand in another order.
+    this.#sql.run(
+      `INSERT INTO kept (${STORED}) SELECT ${STORED} FROM body_${segment.id} WHERE seq = ? ON CONFLICT DO NOTHING`,
+      seq,
+    );
+    return chunks?.copiedBytes ?? this.head(seq)?.sizeBytes ?? 0;
   }
 
   /** Stores a repeat's bytes under the sequence number of an event whose own are gone [D6]. */
   revive(event: NewEvent): void {
-    this.#sql.run(
-      `INSERT INTO kept ${INSERT_COLUMNS} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-      ...insertValues(event),
-    );
+    const { into, values } = insertion(event);
+    this.#sql.run(`INSERT INTO kept ${into} ON CONFLICT DO NOTHING`, ...values);
+    if (!(event.body instanceof Uint8Array)) this.#chunks.settle(event.body.upload, null);
   }
 
   /** Whether the event's row is still here, in a segment or copied out. */
@@ -247,56 +224,30 @@ export class Events {
   }
 
   dropKept(seq: number): void {
+    const upload = this.#uploadIn("kept", seq);
+    if (upload !== null) this.#chunks.remove(upload, null);
     this.#sql.run("DELETE FROM kept WHERE seq = ?", seq);
   }
 
   #one<T extends Record<string, ArrayBuffer | string | number | null>>(columns: string, seq: number): T | null {
-    const segment = this.#segments.bodyOf(seq);
-    const table = segment === null ? "kept" : `body_${segment.id}`;
+    const table = tableOf(this.#segments.bodyOf(seq));
     return this.#sql.first<T>(`SELECT ${columns} FROM ${table} WHERE seq = ?`, seq);
+  }
+
+  /** Null where its bytes are gone. */
+  #stored(row: StoredRow): StoredEvent | null {
+    const { seq, upload, size_bytes: sizeBytes } = row;
+    if (upload !== null) {
+      return { ...metaFromRow(row), body: this.#chunks.body(seq, upload, sizeBytes, row.is_text === 1) };
+    }
+    return row.body === null ? null : { ...metaFromRow(row), body: new Uint8Array(row.body) };
+  }
+
+  #uploadIn(table: string, seq: number): string | null {
+    return this.#sql.first<{ upload: string | null }>(`SELECT upload FROM ${table} WHERE seq = ?`, seq)?.upload ?? null;
   }
 }
 
-function insertValues(event: NewEvent): (string | number | Uint8Array | null)[] {
-  return [
-    event.seq,
-    event.receivedAtMs,
-    event.sizeBytes,
-    event.offeredBytes,
-    event.source,
-    event.provider,
-    event.eventId,
-    event.type,
-    event.contentType,
-    event.headers,
-    event.hops,
-    event.body,
-  ];
-}
-
-function headFromRow(row: HeadRow): EventHead {
-  return {
-    seq: row.seq,
-    receivedAtMs: row.received_at_ms,
-    sizeBytes: row.size_bytes,
-    offeredBytes: row.offered_bytes,
-    source: row.source,
-    type: row.type,
-    erased: row.erased_at_ms !== null,
-  };
-}
-
-function metaFromRow(row: MetaRow): EventMeta {
-  return {
-    seq: row.seq,
-    eventId: row.event_id,
-    source: row.source,
-    provider: row.provider,
-    type: row.type,
-    receivedAtMs: row.received_at_ms,
-    contentType: row.content_type,
-    headers: row.headers === "" ? {} : (JSON.parse(row.headers) as KeptHeaders),
-    bodySizeBytes: row.size_bytes,
-    hops: row.hops,
-  };
+function tableOf(segment: Segment | null): string {
+  return segment === null ? "kept" : `body_${segment.id}`;
 }

@@ -5,6 +5,7 @@
 import { Alerts } from "./alerts.ts";
 import { Aside } from "./aside.ts";
 import { Attempts } from "./attempts.ts";
+import { Chunks } from "./chunks.ts";
 import { Claims } from "./claims.ts";
 import { Cursors } from "./cursors.ts";
 import { DeadLetters } from "./dead-letters.ts";
@@ -26,6 +27,7 @@ export class Log {
   readonly segments: Segments;
   readonly keys: Keys;
   readonly events: Events;
+  readonly chunks: Chunks;
   readonly cursors: Cursors;
   readonly attempts: Attempts;
   readonly aside: Aside;
@@ -43,7 +45,8 @@ export class Log {
     this.#sql = new Sql(storage.sql, this.meter);
     this.segments = new Segments(this.#sql);
     this.keys = new Keys(this.#sql, this.segments);
-    this.events = new Events(this.#sql, this.segments);
+    this.chunks = new Chunks(this.#sql, this.segments);
+    this.events = new Events(this.#sql, this.segments, this.chunks);
     this.cursors = new Cursors(this.#sql);
     this.attempts = new Attempts(this.#sql, this.segments);
     this.aside = new Aside(this.#sql);
@@ -62,6 +65,10 @@ export class Log {
     if (stored === 0) return false;
     if (stored < SCHEMA_VERSION) this.#storage.transactionSync(() => migrate(this.#sql, stored));
     this.reload();
+    this.#storage.transactionSync(() => {
+      this.segments.widen();
+      this.chunks.discardAll();
+    });
     return true;
   }
 

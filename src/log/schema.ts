@@ -3,7 +3,8 @@
  * the constructor; a migration only adds, so that the previous release can still read [O12]. Segments bring their own
  * tables (segments.ts).
  */
-import { BODY_COLUMNS } from "./segments.ts";
+import { ADDED_BODY_COLUMNS, FIRST_BODY_COLUMNS } from "./event-row.ts";
+import { CHUNK_COLUMNS } from "./segments.ts";
 import type { Sql } from "./sql.ts";
 
 const VERSION_1: readonly string[] = [
@@ -32,7 +33,7 @@ const VERSION_1: readonly string[] = [
     attempts TEXT NOT NULL, PRIMARY KEY (destination, seq)
   ) STRICT, WITHOUT ROWID`,
   "CREATE INDEX aside_due ON aside (destination, due_at_ms)",
-  `CREATE TABLE kept (${BODY_COLUMNS}) STRICT`,
+  `CREATE TABLE kept (${FIRST_BODY_COLUMNS}) STRICT`,
   `CREATE TABLE dead (
     destination TEXT NOT NULL, seq INTEGER NOT NULL, state TEXT NOT NULL CHECK (state IN ('dead', 'expired', 'purged')),
     reason TEXT NOT NULL, died_at_ms INTEGER NOT NULL, expires_at_ms INTEGER NOT NULL, charged INTEGER NOT NULL,
@@ -65,7 +66,15 @@ const VERSION_1: readonly string[] = [
   "CREATE TABLE source_heard (source TEXT PRIMARY KEY, heard_at_ms INTEGER NOT NULL) STRICT, WITHOUT ROWID",
 ];
 
-const MIGRATIONS: readonly (readonly string[])[] = [VERSION_1];
+/** Large bodies in chunk rows [V25]; segments that are there get the columns when they are opened. */
+const VERSION_2: readonly string[] = [
+  ...ADDED_BODY_COLUMNS.map((column) => `ALTER TABLE kept ADD COLUMN ${column}`),
+  `CREATE TABLE kept_chunk (${CHUNK_COLUMNS}) STRICT, WITHOUT ROWID`,
+  // Bodies that are coming in, and those that go with the last that reads them: their chunks count as nothing.
+  "CREATE TABLE upload (id TEXT PRIMARY KEY, segment INTEGER NOT NULL) STRICT, WITHOUT ROWID",
+];
+
+const MIGRATIONS: readonly (readonly string[])[] = [VERSION_1, VERSION_2];
 
 /** The newest version of the schema this release knows. */
 export const SCHEMA_VERSION = MIGRATIONS.length;

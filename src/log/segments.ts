@@ -3,6 +3,7 @@
  * table of its own that is dropped whole, because `DROP TABLE` writes no rows and deleting one by one does.
  */
 import { invariant } from "../core/assert.ts";
+import { ADDED_BODY_COLUMNS, BODY_COLUMNS } from "./event-row.ts";
 import type { Sql } from "./sql.ts";
 
 export interface Segment {
@@ -14,6 +15,8 @@ export interface Segment {
   readonly bytesBefore: number;
   /** All null while the segment is open. */
   readonly sealed: { readonly atMs: number; readonly lastSeq: number; readonly sizeBytes: number } | null;
+  /** It has a table for the chunks of large bodies, which comes with the first of them [V25]. */
+  readonly hasChunks: boolean;
 }
 
 /** What must never go back, whatever is dropped or restarted [L3] [L7]. */
@@ -25,11 +28,6 @@ export interface HighWater {
   /** The receipt of the newest event. */
   readonly receivedAtMs: number;
 }
-
-/** The columns of an event's row, in a segment and among the copied-out events alike. */
-export const BODY_COLUMNS = `seq INTEGER PRIMARY KEY, received_at_ms INTEGER NOT NULL, size_bytes INTEGER NOT NULL,
-  offered_bytes INTEGER NOT NULL, source TEXT NOT NULL, provider TEXT NOT NULL, event_id TEXT NOT NULL, type TEXT,
-  content_type TEXT, headers TEXT NOT NULL, hops INTEGER NOT NULL, erased_at_ms INTEGER, body BLOB`;
 
 interface SegmentRow extends Record<string, string | number | null> {
   id: number;
@@ -71,11 +69,12 @@ export class Segments {
       meter: string;
     }>("SELECT high_seq, offered_bytes, received_at_ms, meter FROM log_state WHERE id = 1");
     invariant(state !== null, "log_state has its row");
+    const chunked = new Set(this.#tables("chunk").map((table) => table.name));
     const segments = this.#sql
       .all<SegmentRow>(
         "SELECT id, kind, first_seq, opened_at_ms, bytes_before, sealed_at_ms, last_seq, size_bytes FROM segment ORDER BY id LIMIT 10000",
       )
-      .map(segmentFromRow);
+      .map((row) => segmentFromRow(row, chunked.has(`chunk_${row.id}`)));
     this.bodies = segments.filter((segment) => segment.kind === "body");
     this.keys = segments.filter((segment) => segment.kind === "key");
     this.#nextId = (segments.at(-1)?.id ?? 0) + 1;
@@ -126,6 +125,7 @@ export class Segments {
       openedAtMs: nowMs,
       bytesBefore: this.high.offeredBytes,
       sealed: null,
+      hasChunks: false,
     };
     this.#sql.run(
       "INSERT INTO segment (id, kind, first_seq, opened_at_ms, bytes_before) VALUES (?, ?, ?, ?, ?)",
@@ -135,12 +135,27 @@ export class Segments {
       nowMs,
       segment.bytesBefore,
     );
-    for (const table of tablesOf(segment))
-      this.#sql.run(`CREATE TABLE ${table.name} (${table.columns}) ${table.options}`);
+    for (const table of tablesOf(segment)) this.#create(table);
     this.#nextId += 1;
     if (kind === "body") this.bodies = [...this.bodies, segment];
     else this.keys = [...this.keys, segment];
     return segment;
+  }
+
+  /** Makes the table for the chunks of large bodies in `segment`, where it is not there yet. */
+  addChunkTable(segment: Segment): void {
+    const current = this.bodies.find((other) => other.id === segment.id);
+    if (current === undefined || current.hasChunks) return;
+    this.#create(chunkTable(segment.id));
+    this.bodies = this.bodies.map((other) => (other === current ? { ...current, hasChunks: true } : other));
+  }
+
+  /** Adds the columns that a segment made by an earlier release has not. */
+  widen(): void {
+    for (const { name, sql } of this.#tables("body")) {
+      if (sql.includes("upload")) continue;
+      for (const column of ADDED_BODY_COLUMNS) this.#sql.run(`ALTER TABLE ${name} ADD COLUMN ${column}`);
+    }
   }
 
   /** Ends the open segment of `kind`, if there is one with events in it. */
@@ -174,6 +189,16 @@ export class Segments {
     this.keys = this.keys.filter((other) => other.id !== segment.id);
   }
 
+  #create(table: SegmentTable): void {
+    this.#sql.run(`CREATE TABLE ${table.name} (${table.columns}) ${table.options}`);
+  }
+
+  #tables(prefix: "body" | "chunk"): { name: string; sql: string }[] {
+    return this.#sql.all<{ name: string; sql: string }>(
+      `SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name GLOB '${prefix}_[0-9]*' LIMIT 10000`,
+    );
+  }
+
   #storeHighWater(meter: string): void {
     this.#sql.run(
       "UPDATE log_state SET high_seq = ?, offered_bytes = ?, received_at_ms = ?, meter = ? WHERE id = 1",
@@ -185,7 +210,7 @@ export class Segments {
   }
 }
 
-function segmentFromRow(row: SegmentRow): Segment {
+function segmentFromRow(row: SegmentRow, hasChunks: boolean): Segment {
   const sealed =
     row.sealed_at_ms === null || row.last_seq === null || row.size_bytes === null
       ? null
@@ -197,8 +222,12 @@ function segmentFromRow(row: SegmentRow): Segment {
     openedAtMs: row.opened_at_ms,
     bytesBefore: row.bytes_before,
     sealed,
+    hasChunks,
   };
 }
+
+/** The bytes of large bodies, by the upload they came in [V25]. */
+export const CHUNK_COLUMNS = "upload TEXT NOT NULL, n INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (upload, n)";
 
 interface SegmentTable {
   readonly name: string;
@@ -227,5 +256,10 @@ function tablesOf(segment: Segment): readonly SegmentTable[] {
         PRIMARY KEY (destination, last_seq, at_ms)`,
       options: "STRICT, WITHOUT ROWID",
     },
+    ...(segment.hasChunks ? [chunkTable(segment.id)] : []),
   ];
+}
+
+function chunkTable(segmentId: number): SegmentTable {
+  return { name: `chunk_${segmentId}`, columns: CHUNK_COLUMNS, options: "STRICT, WITHOUT ROWID" };
 }

@@ -23,6 +23,11 @@ export interface DeliveredEvent extends StoredEvent {
   readonly replay: boolean;
 }
 
+/** One whose bytes are in memory. */
+export interface WholeEvent extends DeliveredEvent {
+  readonly body: Uint8Array;
+}
+
 /** The content of one request. */
 export interface Delivery {
   readonly tenant: string;
@@ -30,12 +35,17 @@ export interface Delivery {
   /** From `batchId`; the same for a batch that is repeated unchanged. */
   readonly batchId: string;
   readonly nowMs: number;
-  /** At least one; exactly one where the format sends single events. */
+  /** At least one; exactly one where the format sends single events, or where it is a large one [V25]. */
   readonly events: readonly DeliveredEvent[];
   /** The object that holds the events [S1]; absent: the first. */
   readonly shard?: number;
   /** The most Spillways that any of the events had passed before it came here; the request says one more [V17]. */
   readonly hops: number;
+}
+
+/** A delivery of events whose bytes are all in memory. */
+export interface WholeDelivery extends Delivery {
+  readonly events: readonly WholeEvent[];
 }
 
 /** What holds for every URL of this deployment [V17]. */

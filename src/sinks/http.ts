@@ -3,10 +3,9 @@ import { parseDestinationUrl } from "../core/destination-url.ts";
 import { excerptOf, readAnswer } from "./answer.ts";
 import { classify, retryAfterOf } from "./classify.ts";
 import type { Delivery, DestinationPolicy, HttpDestination } from "./delivery.ts";
-import { formats, type Payload } from "./formats/format.ts";
-import { webhookId } from "./header-text.ts";
-import { SigningSecretError, standardSignature, timestampedSignature } from "./signing.ts";
-import { VERSION } from "./version.ts";
+import type { Outgoing } from "./outgoing.ts";
+import { prepare } from "./request.ts";
+import { SigningSecretError } from "./signing.ts";
 
 export type { DeliveredEvent, Delivery, DestinationPolicy, HttpDestination } from "./delivery.ts";
 
@@ -32,49 +31,17 @@ export async function sendHttp(
 ): Promise<Outcome> {
   const url = parseDestinationUrl(destination.url, policy);
   if (!url.ok) return { ...NO_ANSWER, cause: "unsafe-url", durationMs: 0 };
-  let request: { readonly headers: Headers; readonly body: Uint8Array };
+  let request: Outgoing;
   try {
     request = await prepare(destination, delivery);
   } catch (error) {
     const cause = error instanceof SigningSecretError ? "signing-secret" : "internal";
     return { ...NO_ANSWER, cause, durationMs: 0 };
   }
-  return exchange(destination, delivery, url.value.href, request, fetcher);
-}
-
-async function prepare(destination: HttpDestination, delivery: Delivery) {
-  const payload = formats[destination.format].encode(delivery);
-  const headers = new Headers();
-  for (const [name, value] of Object.entries(payload.headers)) setHeader(headers, name, value);
-  headers.set("user-agent", `Spillway/${VERSION}`);
-  headers.set("spillway-hops", String(delivery.hops + 1));
-  if (destination.bearerToken !== null) headers.set("authorization", `Bearer ${destination.bearerToken}`);
-  await sign(headers, destination, payload, Math.floor(delivery.nowMs / 1_000));
-  return { headers, body: payload.body };
-}
-
-/** A header of the sender's that no request can carry is left out: one odd header must not keep its event for ever. */
-function setHeader(headers: Headers, name: string, value: string): void {
   try {
-    headers.set(name, value);
-  } catch {
-    // Left out, as promised.
-  }
-}
-
-async function sign(headers: Headers, destination: HttpDestination, payload: Payload, timestamp: number) {
-  const id = webhookId(payload.messageId);
-  headers.set("webhook-id", id);
-  headers.set("webhook-timestamp", String(timestamp));
-  const secrets = destination.signingSecrets;
-  if (secrets.length > 0) {
-    headers.set("webhook-signature", await standardSignature(secrets, id, timestamp, payload.body));
-  }
-  if (destination.signature === "timestamped") {
-    headers.set("x-webhook-event-id", payload.messageId);
-    if (secrets.length > 0) {
-      headers.set("x-signature", await timestampedSignature(secrets, timestamp, payload.body));
-    }
+    return await exchange(destination, delivery, url.value.href, request, fetcher);
+  } finally {
+    request.end();
   }
 }
 
@@ -83,7 +50,7 @@ async function exchange(
   destination: HttpDestination,
   delivery: Delivery,
   url: string,
-  request: { readonly headers: Headers; readonly body: Uint8Array },
+  request: Outgoing,
   fetcher: Fetcher,
 ): Promise<Outcome> {
   const controller = new AbortController();
@@ -101,7 +68,14 @@ async function exchange(
   };
 
   const answered = async (): Promise<Outcome> => {
-    response = await fetcher(url, { method: "POST", redirect: "manual", signal: controller.signal, ...request });
+    const { headers: sent, body } = request;
+    response = await fetcher(url, {
+      method: "POST",
+      redirect: "manual",
+      signal: controller.signal,
+      headers: sent,
+      body: body(),
+    });
     const answer = await readAnswer(response);
     const { status, headers } = response;
     const durationMs = elapsedMs();

@@ -3,9 +3,11 @@
  * and the platform's own errors say little. Accepted means that the queue has the messages.
  */
 import type { Outcome } from "../core/delivery/outcome.ts";
+import type { Pieces } from "../core/large-body.ts";
 import type { DeliveredEvent, Delivery } from "./delivery.ts";
-import { eventElement } from "./formats/batch.ts";
-import { sha256HexOfBytes } from "./signing.ts";
+import { eventElement, eventHead } from "./formats/batch.ts";
+import { unhurried } from "./pieces.ts";
+import { RunningDigest, sha256HexOfBytes } from "./signing.ts";
 
 /** The part of a queue binding that sending needs. */
 export interface QueueBinding {
@@ -71,13 +73,21 @@ interface SizedMessage {
 async function messageOf(delivery: Delivery, event: DeliveredEvent): Promise<SizedMessage> {
   const { tenant, destination, shard = 0 } = delivery;
   const head = { v: 1, tenant, destination, hops: event.hops, ...(shard === 0 ? {} : { shard }) };
-  const whole = { ...eventElement(event), ...head };
-  const sizeBytes = jsonBytes(whole);
-  if (sizeBytes <= MESSAGE_BYTES_MAX) return { seq: event.seq, body: whole, sizeBytes, isClaim: false };
-  const { body: _body, bodyBase64: _bodyBase64, ...rest } = whole as Record<string, unknown>;
-  const claim = { sizeBytes: event.body.byteLength, sha256: await sha256HexOfBytes(event.body) };
-  const claimed = { ...rest, claim };
+  const { body } = event;
+  if (body instanceof Uint8Array) {
+    const whole = { ...eventElement({ ...event, body }), ...head };
+    const sizeBytes = jsonBytes(whole);
+    if (sizeBytes <= MESSAGE_BYTES_MAX) return { seq: event.seq, body: whole, sizeBytes, isClaim: false };
+  }
+  const sha256 = body instanceof Uint8Array ? await sha256HexOfBytes(body) : await sha256HexOfPieces(body.pieces());
+  const claimed = { ...eventHead(event), ...head, claim: { sizeBytes: event.bodySizeBytes, sha256 } };
   return { seq: event.seq, body: claimed, sizeBytes: jsonBytes(claimed), isClaim: true };
+}
+
+async function sha256HexOfPieces(pieces: Pieces): Promise<string> {
+  const digest = new RunningDigest();
+  for await (const piece of unhurried(pieces)) await digest.update(piece);
+  return (await digest.finish()).toHex();
 }
 
 /** Messages in the order of arrival, cut where a call would hold too many or too much. */

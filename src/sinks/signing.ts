@@ -28,6 +28,10 @@ export async function standardSignature(
 ): Promise<string> {
   const content = withPrefix(`${id}.${timestamp}.`, body);
   const macs = await Promise.all(secrets.map((secret) => hmacSha256(secret, "base64", content)));
+  return standardText(macs);
+}
+
+function standardText(macs: readonly Uint8Array[]): string {
   return macs.map((mac) => `v1,${mac.toBase64()}`).join(" ");
 }
 
@@ -42,7 +46,98 @@ export async function timestampedSignature(
 ): Promise<string> {
   const content = withPrefix(`${timestamp}.`, body);
   const macs = await Promise.all(secrets.map((secret) => hmacSha256(secret, "utf8", content)));
+  return timestampedText(timestamp, macs);
+}
+
+function timestampedText(timestamp: number, macs: readonly Uint8Array[]): string {
   return [`t=${timestamp}`, ...macs.map((mac) => `v1=${mac.toHex()}`)].join(",");
+}
+
+/** A signature over a body that comes piece by piece [V25]; a piece may be overwritten once `update` has resolved. */
+export interface RunningSignature {
+  update(piece: Uint8Array): Promise<void>;
+  finish(): Promise<string>;
+}
+
+/** As `standardSignature`. */
+export function runningStandardSignature(
+  secrets: readonly string[],
+  id: string,
+  timestamp: number,
+): Promise<RunningSignature> {
+  return running(secrets, "base64", `${id}.${timestamp}.`, standardText);
+}
+
+/** As `timestampedSignature`. */
+export function runningTimestampedSignature(secrets: readonly string[], timestamp: number): Promise<RunningSignature> {
+  return running(secrets, "utf8", `${timestamp}.`, (macs) => timestampedText(timestamp, macs));
+}
+
+async function running(
+  secrets: readonly string[],
+  form: KeyForm,
+  prefix: string,
+  textOf: (macs: readonly Uint8Array[]) => string,
+): Promise<RunningSignature> {
+  const macs = await Promise.all(secrets.map((secret) => RunningHmac.begin(keyBytes(secret, form))));
+  const update = async (piece: Uint8Array): Promise<void> => {
+    await Promise.all(macs.map((mac) => mac.update(piece)));
+  };
+  await update(encoder.encode(prefix));
+  return { update, finish: async () => textOf(await Promise.all(macs.map((mac) => mac.finish()))) };
+}
+
+/**
+ * HMAC-SHA256 by its definition (RFC 2104, section 2) over the runtime's digest of a stream: WebCrypto's own takes a
+ * message in one piece only.
+ */
+class RunningHmac {
+  readonly #outerBlock: Uint8Array;
+  readonly #inner: RunningDigest;
+
+  private constructor(outerBlock: Uint8Array, inner: RunningDigest) {
+    this.#outerBlock = outerBlock;
+    this.#inner = inner;
+  }
+
+  static async begin(key: Uint8Array): Promise<RunningHmac> {
+    const block = new Uint8Array(HMAC_BLOCK_BYTES);
+    block.set(key.length > HMAC_BLOCK_BYTES ? new Uint8Array(await crypto.subtle.digest("SHA-256", key)) : key);
+    const inner = new RunningDigest();
+    await inner.update(block.map((byte) => byte ^ 0x36));
+    return new RunningHmac(
+      block.map((byte) => byte ^ 0x5c),
+      inner,
+    );
+  }
+
+  update(piece: Uint8Array): Promise<void> {
+    return this.#inner.update(piece);
+  }
+
+  async finish(): Promise<Uint8Array> {
+    const outer = new RunningDigest();
+    await outer.update(this.#outerBlock);
+    await outer.update(await this.#inner.finish());
+    return outer.finish();
+  }
+}
+
+const HMAC_BLOCK_BYTES = 64;
+
+/** SHA-256 of bytes that come piece by piece. */
+export class RunningDigest {
+  readonly #stream = new crypto.DigestStream("SHA-256");
+  readonly #writer = this.#stream.getWriter();
+
+  update(piece: Uint8Array): Promise<void> {
+    return this.#writer.write(piece);
+  }
+
+  async finish(): Promise<Uint8Array> {
+    await this.#writer.close();
+    return new Uint8Array(await this.#stream.digest);
+  }
 }
 
 /** SHA-256 of a text's UTF-8 bytes, in hex. */
@@ -64,10 +159,14 @@ function keyOf(secret: string, form: KeyForm): Promise<CryptoKey> {
   const known = keys.get(name);
   if (known !== undefined) return known;
   if (keys.size >= KEYS_REMEMBERED) keys.clear();
-  const bytes = form === "utf8" ? encoder.encode(secret) : decodeSecret(secret);
+  const bytes = keyBytes(secret, form);
   const key = crypto.subtle.importKey("raw", bytes, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
   keys.set(name, key);
   return key;
+}
+
+function keyBytes(secret: string, form: KeyForm): Uint8Array {
+  return form === "utf8" ? encoder.encode(secret) : decodeSecret(secret);
 }
 
 function decodeSecret(secret: string): Uint8Array {

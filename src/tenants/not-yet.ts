@@ -15,7 +15,6 @@ interface NotYet {
 const isAbsent = (value: unknown) => value === null;
 
 const NOT_YET: readonly NotYet[] = [
-  { at: "maxBodyBytes", works: (value) => typeof value !== "number" || value <= 1_500_000, use: "at most 1500000" },
   { at: "jurisdiction", works: isAbsent, use: "none" },
   { at: "locationHint", works: isAbsent, use: "none" },
 ];

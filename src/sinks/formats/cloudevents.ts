@@ -1,6 +1,9 @@
-import type { DeliveredEvent, Delivery } from "../delivery.ts";
+import type { LargeBody } from "../../core/large-body.ts";
+import type { DeliveredEvent, WholeDelivery, WholeEvent } from "../delivery.ts";
+import { JsonCheck } from "../json-check.ts";
+import { base64, escaped, framed, unhurried } from "../pieces.ts";
 import { bodyText } from "./body-text.ts";
-import type { Format } from "./format.ts";
+import type { Format, LargeDelivery } from "./format.ts";
 
 const encoder = new TextEncoder();
 
@@ -13,25 +16,60 @@ const encoder = new TextEncoder();
 export const cloudevents: Format = {
   eventsMax: 1_000,
 
-  encode(delivery: Delivery) {
+  encode(delivery: WholeDelivery) {
     const elements = delivery.events.map((event) => element(delivery, event));
     return {
       messageId: delivery.batchId,
       body: encoder.encode(`[${elements.join(",")}]`),
-      headers: { "content-type": "application/cloudevents-batch+json" },
+      headers: HEADERS,
+    };
+  },
+
+  async encodeLarge(delivery: LargeDelivery) {
+    const { event, body } = delivery;
+    const isJsonText = body.isText && mayBeJson(event.contentType) && (await isJsonBody(body));
+    const data = dataOf(event.contentType, body.isText, isJsonText);
+    const before = `[${attributesOf(delivery, event, data.contentType)},`;
+    return {
+      messageId: delivery.batchId,
+      headers: HEADERS,
+      pieces: () => {
+        const pieces = body.pieces();
+        if (data.form === "json") return framed(`${before}"data":`, pieces, "}]");
+        if (data.form === "text") return framed(`${before}"data":"`, escaped(pieces), '"}]');
+        return framed(`${before}"data_base64":"`, base64(pieces), '"}]');
+      },
     };
   },
 };
 
-function element(delivery: Delivery, event: DeliveredEvent): string {
-  const data = dataOf(event);
+const HEADERS = { "content-type": "application/cloudevents-batch+json" };
+
+function element(delivery: WholeDelivery, event: WholeEvent): string {
+  const text = bodyText(event.body);
+  const isJsonText = text !== null && mayBeJson(event.contentType) && isJson(text);
+  const data = dataOf(event.contentType, text !== null, isJsonText);
+  return `${attributesOf(delivery, event, data.contentType)},${memberOf(data.form, text, event.body)}}`;
+}
+
+function memberOf(form: Data["form"], text: string | null, body: Uint8Array): string {
+  if (form === "bytes" || text === null) return `"data_base64":"${body.toBase64()}"`;
+  return `"data":${form === "json" ? text : JSON.stringify(text)}`;
+}
+
+/** An element up to its data, without the closing brace. */
+function attributesOf(
+  delivery: { readonly tenant: string; readonly destination: string },
+  event: DeliveredEvent,
+  contentType: string,
+): string {
   const attributes = {
     specversion: "1.0",
     id: event.eventId,
     source: `/webhook/${delivery.tenant}/${event.source}`,
     type: event.type === null || event.type === "" ? `webhook.${event.provider}` : event.type,
     time: new Date(event.receivedAtMs).toISOString(),
-    datacontenttype: data.contentType,
+    datacontenttype: contentType,
     // Extension attributes: lower case letters and digits only.
     spillwaytenant: delivery.tenant,
     spillwaydestination: delivery.destination,
@@ -40,20 +78,28 @@ function element(delivery: Delivery, event: DeliveredEvent): string {
     spillwayattempt: event.attempt,
     ...(event.replay ? { spillwayreplay: true } : {}),
   };
-  return `${JSON.stringify(attributes).slice(0, -1)},${data.member}}`;
+  return JSON.stringify(attributes).slice(0, -1);
 }
 
-function dataOf(event: DeliveredEvent): { readonly contentType: string; readonly member: string } {
-  const text = bodyText(event.body);
-  const contentType = event.contentType ?? (text !== null && isJson(text) ? "application/json" : null);
-  if (text !== null && contentType !== null) {
-    if (!saysJson(contentType)) return { contentType, member: `"data":${JSON.stringify(text)}` };
-    if (isJson(text)) return { contentType, member: `"data":${text}` };
+interface Data {
+  readonly contentType: string;
+  readonly form: "json" | "text" | "bytes";
+}
+
+/** `isJsonText` is known only where the content type says JSON, or nothing. */
+function dataOf(contentType: string | null, isText: boolean, isJsonText: boolean): Data {
+  if (contentType === null) {
+    return isJsonText
+      ? { contentType: "application/json", form: "json" }
+      : { contentType: "application/octet-stream", form: "bytes" };
   }
-  return {
-    contentType: contentType ?? "application/octet-stream",
-    member: `"data_base64":"${event.body.toBase64()}"`,
-  };
+  if (!isText) return { contentType, form: "bytes" };
+  if (!saysJson(contentType)) return { contentType, form: "text" };
+  return { contentType, form: isJsonText ? "json" : "bytes" };
+}
+
+function mayBeJson(contentType: string | null): boolean {
+  return contentType === null || saysJson(contentType);
 }
 
 /** `application/json`, `text/json`, and anything `+json` (the CloudEvents JSON format, section 3.1). */
@@ -69,4 +115,10 @@ function isJson(text: string): boolean {
   } catch {
     return false;
   }
+}
+
+async function isJsonBody(body: LargeBody): Promise<boolean> {
+  const check = new JsonCheck();
+  for await (const piece of unhurried(body.pieces())) if (!check.push(piece)) return false;
+  return check.end();
 }
