@@ -2,12 +2,11 @@
  * One run of the alarm [V20]: asks each destination's machine what is due, sends it, records what came of it, and goes on
  * until nothing is due now. It never throws, and its last act sets the next alarm from what is stored.
  */
-import { unreachable } from "../core/assert.ts";
-import type { Outcome } from "../core/delivery/outcome.ts";
-import type { HostOutcome } from "../core/host-health.ts";
+import { Asking } from "./asking.ts";
 import type { Answered, Destination } from "./destination.ts";
+import { Flights, IN_FLIGHT_MAX } from "./flights.ts";
 import type { LoadedRequest } from "./load-request.ts";
-import { ASK_LIMIT_MS, type Permit, type Permits } from "./permits.ts";
+import { hostOutcome, type Permit, type Permits } from "./permits.ts";
 import type { Roster } from "./roster.ts";
 import type { Sent } from "./sender.ts";
 import type { Wake } from "./wake.ts";
@@ -21,10 +20,6 @@ const SAFETY_ALARM_MS = 60_000;
 /** After a run that failed the next one waits, longer each time: a store in trouble must not become a flood at the origin. */
 const REST_MIN_MS = 1_000;
 const REST_MAX_MS = 60_000;
-/** Requests at once from one object: the platform holds more back, and their timers would start too early [V13]. */
-const IN_FLIGHT_MAX = 6;
-const IN_FLIGHT_PER_HOST_MAX = 5;
-
 /** Work beside delivery that a run looks after: retention, telling KV. `dueMs` null: nothing is due by itself. */
 export interface Chore {
   dueMs(nowMs: number): number | null;
@@ -41,13 +36,6 @@ export interface Sender {
   sharedHostOf(destination: Destination): string | null;
 }
 
-interface InFlight {
-  readonly destination: Destination;
-  readonly host: string;
-  /** Nothing goes beside it [V26]. */
-  readonly exclusive: boolean;
-}
-
 interface Done {
   readonly destination: Destination;
   readonly answered: Answered;
@@ -57,15 +45,11 @@ export class Drain {
   readonly #roster: Roster;
   readonly #wake: Wake;
   readonly #sender: Sender;
-  readonly #permits: Permits;
   readonly #chores: readonly Chore[];
   readonly #clock: () => number;
   readonly #random: () => number;
-  /** Requests on their way, and permits asked for. */
-  readonly #inFlight = new Set<InFlight>();
-  readonly #asking = new Map<Destination, InFlight>();
-  /** Permits that came, for a request to be begun at once. */
-  readonly #lent = new Map<Destination, Permit>();
+  readonly #flights = new Flights();
+  readonly #asking: Asking;
   #done: Done[] = [];
   #announce: (() => void) | null = null;
   #nextId = 1;
@@ -85,7 +69,7 @@ export class Drain {
     this.#roster = roster;
     this.#wake = wake;
     this.#sender = sender;
-    this.#permits = permits;
+    this.#asking = new Asking(permits, this.#flights, clock);
     this.#chores = chores;
     this.#clock = clock;
     this.#random = random;
@@ -121,8 +105,7 @@ export class Drain {
       this.#failedRuns += 1;
       this.#recover();
     }
-    this.#stopAsking();
-    this.#dropPermits();
+    this.#asking.stop();
     if (this.#isAbandoned) return;
     const nowMs = this.#clock();
     let dueMs: number | null = nowMs + SAFETY_ALARM_MS;
@@ -152,17 +135,17 @@ export class Drain {
       for (let done = this.#done.shift(); done !== undefined; done = this.#done.shift()) {
         take(done.destination, done.answered);
       }
-      for (const destination of this.#roster.inTurn(this.#busy())) {
+      for (const destination of this.#roster.inTurn(this.#flights.perDestination())) {
         if (mayStart() && destination.isDue(nowMs) && this.#mayBegin(destination, nowMs)) take(destination, null);
       }
-      this.#dropPermits();
-      if (!mayStart()) this.#stopAsking();
+      this.#asking.dropUnused();
+      if (!mayStart()) this.#asking.stop();
       for (const chore of this.#chores) {
         const dueMs = chore.dueMs(nowMs);
         if (dueMs !== null && dueMs <= nowMs) isChanged = (await chore.run(nowMs)) || isChanged;
       }
       if (this.#done.length > 0) continue;
-      if (this.#inFlight.size === 0) {
+      if (this.#flights.count === 0) {
         const dueMs = this.nextDueMs(nowMs);
         // What is due but cannot be done now is left to the next run, rather than tried for ever in this one.
         if (!mayStart() || !isChanged || dueMs === null || dueMs > nowMs) return;
@@ -186,17 +169,16 @@ export class Drain {
     nowMs: number,
   ): { begun: number; changed: boolean } {
     const host = this.#sender.hostOf(destination);
-    const permit = this.#lent.get(destination) ?? null;
-    this.#lent.delete(destination);
+    const permit = this.#asking.take(destination);
     const permitted = permit !== null ? 1 : this.#sender.sharedHostOf(destination) === null ? IN_FLIGHT_MAX : 0;
     let isUsed = false;
     try {
       const stepped = destination.step(answered, {
         nowMs,
         random: this.#random,
-        requestsMax: Math.min(requestsMax, permitted, this.#roomAt(host)),
+        requestsMax: Math.min(requestsMax, permitted, this.#flights.roomAt(host)),
         othersWaiting: this.#roster.isOtherWaiting(destination, nowMs),
-        inFlight: this.#inFlight.size,
+        inFlight: this.#flights.count,
         nextId: () => this.#nextId++,
       });
       isUsed = stepped.begun.length > 0;
@@ -207,56 +189,20 @@ export class Drain {
     }
   }
 
-  /** How many more requests may go to `host` now [V13]. */
-  #roomAt(host: string): number {
-    if ([...this.#inFlight].some((each) => each.exclusive)) return 0;
-    const toHost = [...this.#inFlight].filter((each) => each.host === host).length;
-    return Math.min(IN_FLIGHT_MAX - this.#inFlight.size, IN_FLIGHT_PER_HOST_MAX - toHost);
-  }
-
-  /** Whether a request of `destination` may be made now; where its host is shared, one permit is asked for at a time [V27]. */
+  /** Whether a request of `destination` may be made now; a shared host lends a permit for each [V27]. */
   #mayBegin(destination: Destination, nowMs: number): boolean {
-    const host = this.#sender.sharedHostOf(destination);
-    if (host === null || this.#lent.has(destination)) return true;
-    const asking: InFlight = { destination, host: this.#sender.hostOf(destination), exclusive: false };
-    if (this.#asking.has(destination) || this.#roomAt(asking.host) <= 0) return false;
-    this.#asking.set(destination, asking);
-    this.#inFlight.add(asking);
-    destination.notBeforeMs = nowMs + ASK_LIMIT_MS * 2;
-    void this.#permits.ask(host, destination.config.delivery.timeoutMs).then((answer) => {
-      const isWanted = this.#asking.get(destination) === asking && !this.#isAbandoned;
-      if (isWanted) this.#endAsking(destination, answer.kind === "later" ? this.#clock() + answer.afterMs : 0);
-      if (answer.kind === "lent" && isWanted) this.#lent.set(destination, answer.permit);
-      else if (answer.kind === "lent") answer.permit.end("unused");
-      this.#announce?.();
-    });
-    return false;
-  }
-
-  #endAsking(destination: Destination, notBeforeMs: number): void {
-    const asking = this.#asking.get(destination);
-    if (asking !== undefined) this.#inFlight.delete(asking);
-    this.#asking.delete(destination);
-    destination.notBeforeMs = notBeforeMs;
-  }
-
-  /** Nothing more may be begun in this run: the next one asks anew. */
-  #stopAsking(): void {
-    for (const destination of [...this.#asking.keys()]) this.#endAsking(destination, 0);
-  }
-
-  /** Permits that came when nothing was to be sent any more. */
-  #dropPermits(): void {
-    for (const permit of this.#lent.values()) permit.end("unused");
-    this.#lent.clear();
+    const sharedHost = this.#sender.sharedHostOf(destination);
+    if (sharedHost === null) return true;
+    const host = this.#sender.hostOf(destination);
+    return this.#asking.hasPermit(destination, sharedHost, host, nowMs, () => this.#announce?.());
   }
 
   #send(destination: Destination, host: string, request: LoadedRequest, permit: Permit | null, nowMs: number): void {
-    const inFlight: InFlight = { destination, host, exclusive: request.exclusive };
-    this.#inFlight.add(inFlight);
+    const flight = { destination, host, exclusive: request.exclusive };
+    this.#flights.add(flight);
     void this.#sender.send(destination, request, nowMs).then((sent) => {
       permit?.end(hostOutcome(sent.outcome));
-      this.#inFlight.delete(inFlight);
+      this.#flights.delete(flight);
       this.#done.push({ destination, answered: { request, ...sent } });
       this.#announce?.();
     });
@@ -274,12 +220,6 @@ export class Drain {
     }
   }
 
-  #busy(): ReadonlyMap<string, number> {
-    const counts = new Map<string, number>();
-    for (const { destination } of this.#inFlight) counts.set(destination.name, (counts.get(destination.name) ?? 0) + 1);
-    return counts;
-  }
-
   /** Waits for an outcome, an arrival, or the next due time, whichever comes first. Leaves no timer behind. */
   async #news(dueMs: number | null, nowMs: number): Promise<void> {
     const arrival = this.#wake.news();
@@ -292,20 +232,5 @@ export class Drain {
     arrival.cancel();
     if (timer !== null) clearTimeout(timer);
     this.#announce = null;
-  }
-}
-
-/** What an outcome says of the host: any answer that names the event at fault shows that the host itself is well. */
-function hostOutcome(outcome: Outcome): HostOutcome {
-  switch (outcome.kind) {
-    case "accepted":
-    case "busy":
-    case "failed":
-      return outcome.kind;
-    case "refused":
-    case "gone":
-      return "answered";
-    default:
-      return unreachable(outcome);
   }
 }

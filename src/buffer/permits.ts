@@ -2,6 +2,8 @@
  * A tenant's side of the gates before hosts that tenants share [V27]: asks for a permit before a batch is made, and goes
  * on with one request at a time where a gate cannot be reached.
  */
+import { unreachable } from "../core/assert.ts";
+import type { Outcome } from "../core/delivery/outcome.ts";
 import type { HostOutcome } from "../core/host-health.ts";
 import type { GateAnswer, OriginGateCalls } from "../gate/contract.ts";
 
@@ -86,4 +88,19 @@ async function withinLimit(asked: Promise<GateAnswer>): Promise<GateAnswer> {
 /** What came by RPC holds its call open until it is disposed of. */
 function letGo(answer: GateAnswer & Partial<Disposable>): void {
   answer[Symbol.dispose]?.();
+}
+
+/** What an outcome says of the host: any answer that names the event at fault shows that the host itself is well. */
+export function hostOutcome(outcome: Outcome): HostOutcome {
+  switch (outcome.kind) {
+    case "accepted":
+    case "busy":
+    case "failed":
+      return outcome.kind;
+    case "refused":
+    case "gone":
+      return "answered";
+    default:
+      return unreachable(outcome);
+  }
 }
