@@ -5,6 +5,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Webhook } from "standardwebhooks";
 import { expect, onTestFinished, test } from "vitest";
+import { metricsOf } from "../src/admin/metrics.ts";
+import { PASSING_ALERTS, STANDING_ALERTS } from "../src/core/alert-rules.ts";
 import { parseConfig } from "../src/tenants/parse.ts";
 
 const projectDir = join(import.meta.dirname, "..");
@@ -112,6 +114,29 @@ test("[R4] OPERATIONS says of every alert what to do", () => {
   }
   expect(kinds.size).toBeGreaterThanOrEqual(5);
   for (const kind of kinds) expect(operations).toContain(`\n| \`${kind}\` `);
+});
+
+test("[O9] OPERATIONS says of every alert that the rules know what to do", () => {
+  const operations = readFileSync(join(projectDir, "docs/OPERATIONS.md"), "utf8");
+  for (const kind of [...STANDING_ALERTS, ...PASSING_ALERTS]) expect(operations).toContain(`\n| \`${kind}\` `);
+});
+
+test("[O8] OPERATIONS names every metric, and no other", () => {
+  const operations = readFileSync(join(projectDir, "docs/OPERATIONS.md"), "utf8");
+  const documented = [...operations.matchAll(/^\| `(spillway_\w+)` /gm)].map(([, name]) => name);
+  expect(documented).toEqual(metricsOf(new Map(), 0).map((metric) => metric.name));
+});
+
+test("[O2] OPERATIONS' alerts are a configuration that is taken", () => {
+  const operations = readFileSync(join(projectDir, "docs/OPERATIONS.md"), "utf8");
+  const json = /^```json\n(\{\n {2}"alerts"[\s\S]*?)\n```/m.exec(operations)?.[1] ?? "";
+  const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
+  const { alerts } = JSON.parse(json.replace("whsec_…", secret)) as { alerts: unknown };
+  const sources = { in: { provider: "generic", secrets: ["0123456789abcdef0123456789abcdef"] } };
+  const destinations = { api: { url: "https://api.example.com/in", signingSecrets: [secret] } };
+  const origin = { baseUrl: null, token: null, signingSecret: null };
+  const context = { allowInsecureDestinations: false, ownHosts: [], origin, nowMs: Date.UTC(2026, 10, 29) };
+  expect(parseConfig({ sources, destinations, alerts }, context)).toMatchObject({ kind: "config", warnings: [] });
 });
 
 test("every page that README and docs link to is there", () => {
