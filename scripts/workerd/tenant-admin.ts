@@ -40,6 +40,11 @@ export class TenantAdmin {
     return this.#call("POST", `/destinations/${destination}/resume`, {});
   }
 
+  /** Puts all dead letters of a destination back in its backlog, as a job. */
+  redriveAll(destination: string): Promise<unknown> {
+    return this.#call("POST", "/dead-letters/redrive", { destination, all: true });
+  }
+
   async stats(): Promise<WatchedStats> {
     return (await this.#call("GET", "/stats")) as WatchedStats;
   }

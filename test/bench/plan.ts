@@ -12,6 +12,7 @@ export interface Plan {
   readonly lifeEvents: number;
   readonly lifePacedEvents: number;
   readonly drainEvents: number;
+  readonly redriveEvents: number;
   /** Backlogs to measure at, ascending; the first is what the others are compared with. */
   readonly backlogs: readonly number[];
   readonly backlogIntakeEvents: number;
@@ -32,6 +33,7 @@ export const FULL_PLAN: Plan = {
   lifeEvents: 20_000,
   lifePacedEvents: 1_000,
   drainEvents: 100_000,
+  redriveEvents: 50_000,
   backlogs: [1_000, 100_000, 1_000_000],
   backlogIntakeEvents: 10_000,
   backlogLoneEvents: 1_000,
@@ -50,6 +52,7 @@ export const QUICK_PLAN: Plan = {
   lifeEvents: 5_000,
   lifePacedEvents: 200,
   drainEvents: 20_000,
+  redriveEvents: 10_000,
   backlogs: [1_000, 20_000],
   backlogIntakeEvents: 4_000,
   backlogLoneEvents: 300,

@@ -9,6 +9,7 @@ export function reportText(results: Results, targets: readonly TargetLine[]): st
     ...lifeSection(results),
     ...drainSection(results),
     ...backlogSection(results),
+    ...redriveSection(results),
     ...targetSection(targets),
   ].join("\n");
 }
@@ -80,6 +81,19 @@ function backlogSection(results: Results): string[] {
   ]);
   const head = ["waiting", "events/s", "p50 ms", "lone p50", "CPU µs", "written", "read", "batch ms", "wake ms", "MB"];
   return ["Cost with a backlog, random ids", ...table(head, rows), ""];
+}
+
+function redriveSection({ redrive }: Results): string[] {
+  if (redrive.length === 0) return [];
+  const rows = redrive.map((round) => [
+    round.deadLetters.toLocaleString("en"),
+    figure(round.redrivenPerSecond, 0),
+    figure(round.aloneP50Ms, 2),
+    figure(round.duringP50Ms, 2),
+    figure(round.duringMaxMs, 0),
+  ]);
+  const head = ["dead letters", "redriven/s", "p50 without", "p50 during", "max during"];
+  return ["Live events to the origin, ms, without and during a redrive", ...table(head, rows), ""];
 }
 
 function targetSection(targets: readonly TargetLine[]): string[] {

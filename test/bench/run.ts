@@ -2,7 +2,7 @@
  * `npm run bench`: the built Worker on plain `workerd`, on 127.0.0.1, against floors in the same run.
  *
  *   --quick        one short round, about two minutes
- *   --only <name>  intake, fsyncs, life, drain or backlog; may be repeated
+ *   --only <name>  intake, fsyncs, life, drain, backlog or redrive; may be repeated
  *   --json <file>  writes everything measured there
  *
  * It reports and judges nothing: the exit code is 0 whether or not the targets are reached.
@@ -16,6 +16,7 @@ import { measureFsyncs } from "./fsyncs.ts";
 import { intakeSubjects, measureIntake } from "./intake.ts";
 import { measureLife } from "./life.ts";
 import { FULL_PLAN, QUICK_PLAN } from "./plan.ts";
+import { measureRedrive } from "./redrive.ts";
 import { reportText } from "./report.ts";
 import { emptyResults, type Results } from "./results.ts";
 import { targetLines } from "./targets.ts";
@@ -85,6 +86,16 @@ const PHASES: Readonly<Record<string, (bench: Bench, results: Results) => Promis
             `lone p50 ${measured.loneP50Ms.toFixed(2)} ms, batch ${measured.batchP50Ms.toFixed(2)} ms`,
         );
       }
+    }
+  },
+  async redrive(bench, results) {
+    for (let round = 1; round <= bench.plan.rounds; round += 1) {
+      const redrive = await measureRedrive(bench);
+      results.redrive.push(redrive);
+      say(
+        `round ${round}: ${redrive.deadLetters} dead letters redriven, ${redrive.redrivenPerSecond.toFixed(0)} a second: ` +
+          `live p50 ${redrive.aloneP50Ms.toFixed(1)} ms alone, ${redrive.duringP50Ms.toFixed(1)} ms during`,
+      );
     }
   },
 };

@@ -46,6 +46,7 @@ export function targetLines(results: Results): readonly TargetLine[] {
     atMost(`intake p50 at ${sizes}`, 1.4, backlogRatio("p50Ms")),
     atMost(`lone event p50 at ${sizes}`, 1.4, backlogRatio("loneP50Ms")),
     atMost(`batch p50 at ${sizes}`, 1.25, backlogRatio("batchP50Ms")),
+    atMost("live p50 to the origin during a redrive ÷ without", 1.5, redriveRatio(results)),
   ];
 }
 
@@ -72,6 +73,16 @@ function drainRatio(results: Results, of: string, to: string): Spread | null {
   const numerators = results.drain[of]?.rounds.map(rate) ?? [];
   const denominators = results.drain[to]?.rounds.map(rate) ?? [];
   return numerators.length === 0 || denominators.length === 0 ? null : ratios(numerators, denominators);
+}
+
+function redriveRatio({ redrive }: Results): Spread | null {
+  const during = redrive.map((round) => round.duringP50Ms);
+  return during.length === 0
+    ? null
+    : ratios(
+        during,
+        redrive.map((round) => round.aloneP50Ms),
+      );
 }
 
 function commitsPerEvent(results: Results, key: string): Spread | null {
