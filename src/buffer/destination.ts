@@ -3,19 +3,11 @@
  * ahead into the log. The machine decides; this class reads, writes in one transaction, and believes it after the commit.
  */
 import {
-  begin,
-  buryCrashed,
   type DeliveryRow,
   forgetIsolation,
-  forgetResend,
   freshWindow,
-  type Plan,
-  type PlannedRequest,
-  passOver,
   plan,
   type SettleFacts,
-  type Settlement,
-  settle,
   stateOf,
   wakeUp,
 } from "../core/delivery/machine.ts";
@@ -25,16 +17,12 @@ import type { Counters, Cursor } from "../log/cursors.ts";
 import type { Log } from "../log/log.ts";
 import type { DestinationConfig, TenantConfig } from "../tenants/config.ts";
 import type { DestinationState } from "./contract.ts";
-import { giveUpBefore } from "./give-up.ts";
-import { leftOut } from "./left-out.ts";
-import { type LoadedRequest, loadRequest } from "./load-request.ts";
-import type { FreshEvents } from "./look-ahead.ts";
+import { DestinationTurn } from "./destination-turn.ts";
+import type { LoadedRequest } from "./load-request.ts";
 import { counted, type Memory } from "./memory.ts";
 import { Outlook } from "./outlook.ts";
-import { attemptOf, type Recording, recordSettlement, recordUnreadable } from "./record.ts";
+import { type Recording, recordSettlement } from "./record.ts";
 
-/** A claimed event's bytes stay as long as a message can: the longest retention of a queue [V19]. */
-const CLAIM_MS = 14 * 86_400_000;
 /** Steps in one transaction: requests begun, stretches passed over, events buried. */
 const STEPS_MAX = 16;
 
@@ -69,7 +57,8 @@ export interface Stepped {
 export class Destination {
   readonly name: string;
   readonly #log: Log;
-  readonly #outlook: Outlook;
+  readonly outlook: Outlook;
+  readonly #turns: DestinationTurn;
   #config: DestinationConfig;
   #deadLetterTtlSeconds: number;
   #memory: Memory;
@@ -79,7 +68,8 @@ export class Destination {
     this.#log = log;
     this.#config = config;
     this.#deadLetterTtlSeconds = tenant.deadLetterTtlSeconds;
-    this.#outlook = new Outlook(log, cursor.name, config);
+    this.#turns = new DestinationTurn(log, this);
+    this.outlook = new Outlook(log, cursor.name, config);
     this.#memory = woken(cursor, config, nowMs);
   }
 
@@ -120,19 +110,19 @@ export class Destination {
   use(tenant: TenantConfig, config: DestinationConfig): void {
     this.#config = config;
     this.#deadLetterTtlSeconds = tenant.deadLetterTtlSeconds;
-    this.#outlook.use(config);
+    this.outlook.use(config);
   }
 
   /** Takes a change as true: it is committed, or stands in a transaction whose failure ends in `restore`. */
   believe(memory: Memory): void {
     this.#memory = memory;
-    this.#outlook.reset();
+    this.outlook.reset();
   }
 
   /** Puts back what memory held before a transaction that was rolled back. */
   restore(memory: Memory): void {
     this.#memory = memory;
-    this.#outlook.reset();
+    this.outlook.reset();
   }
 
   backlogEvents(): number {
@@ -164,10 +154,10 @@ export class Destination {
   }
 
   #ownDueMs(nowMs: number): number | null {
-    const fresh = this.#outlook.fresh(this.#memory);
-    const next = plan(this.#memory.row, this.#memory.live, this.#outlook.facts(this.#memory, fresh, nowMs, false));
+    const fresh = this.outlook.fresh(this.#memory);
+    const next = plan(this.#memory.row, this.#memory.live, this.outlook.facts(this.#memory, fresh, nowMs, false));
     const dueMs = next.kind === "wait" ? next.untilMs : nowMs;
-    const passedMs = this.#outlook.passedOverDueMs(this.#memory, fresh);
+    const passedMs = this.outlook.passedOverDueMs(this.#memory, fresh);
     if (dueMs === null) return passedMs;
     return passedMs === null ? dueMs : Math.min(dueMs, passedMs);
   }
@@ -196,8 +186,8 @@ export class Destination {
     const before = this.#memory;
     try {
       this.#log.transaction(() => {
-        if (answered !== null) this.#settle(answered, turn);
-        for (let steps = 0; steps < STEPS_MAX && this.#advance(begun, turn); steps += 1);
+        if (answered !== null) this.#turns.settle(answered, turn);
+        for (let steps = 0; steps < STEPS_MAX && this.#turns.advance(begun, turn); steps += 1);
         if (this.#memory !== before) this.write();
       });
     } catch (error) {
@@ -235,9 +225,9 @@ export class Destination {
   }
 
   settleFacts(nowMs: number, random: number): SettleFacts {
-    const { settings, fresh, asideDue } = this.#outlook.facts(
+    const { settings, fresh, asideDue } = this.outlook.facts(
       this.#memory,
-      this.#outlook.fresh(this.#memory),
+      this.outlook.fresh(this.#memory),
       nowMs,
       false,
     );
@@ -245,115 +235,8 @@ export class Destination {
     return { nowMs, random, settings, freshWaiting, asideCount: this.#memory.cursor.aside };
   }
 
-  #settle(answered: Answered, turn: Turn): void {
-    const { request, outcome, batchId } = answered;
-    const facts = this.settleFacts(turn.nowMs, turn.random());
-    const settlement = settle(this.#memory.row, this.#memory.live, request.started.id, outcome, facts);
-    const recording = {
-      ...this.recording(turn.nowMs, request),
-      attempt: attemptOf(outcome, batchId, turn.nowMs),
-    };
-    this.#record(settlement, recording);
-    for (const seq of answered.claimedSeqs ?? []) this.#log.claims.record(this.name, seq, turn.nowMs + CLAIM_MS);
-  }
-
-  #record(settlement: Settlement, recording: Recording): void {
-    this.#memory = recordSettlement(this.#memory, settlement, recording);
-    this.onReleased?.(recording.released);
-  }
-
   /** Called with set-aside events that this destination is done with, in the transaction. */
   onReleased: ((seqs: readonly number[]) => void) | null = null;
-
-  /** One further act; false when there is nothing to do now. */
-  #advance(begun: LoadedRequest[], turn: Turn): boolean {
-    const fresh = this.#outlook.fresh(this.#memory);
-    const next = plan(
-      this.#memory.row,
-      this.#memory.live,
-      this.#outlook.facts(this.#memory, fresh, turn.nowMs, turn.othersWaiting),
-    );
-    switch (next.kind) {
-      case "wait":
-        return this.#passOver(fresh, turn);
-      case "give-up":
-        this.#memory = giveUpBefore(
-          this.#log,
-          this.#memory,
-          next.waitingSinceMs,
-          this.#config.filter,
-          this.recording(turn.nowMs),
-          this.settleFacts(turn.nowMs, turn.random()),
-        );
-        this.#outlook.reset();
-        return true;
-      case "bury":
-        this.#bury(next, turn);
-        return true;
-      case "send":
-        if (next.request.lane === "resend" && next.request.exclusive && turn.inFlight + begun.length > 0) return false;
-        return begun.length < turn.requestsMax && this.#begin(next.request, fresh, begun, turn);
-    }
-  }
-
-  #begin(request: PlannedRequest, fresh: FreshEvents, begun: LoadedRequest[], turn: Turn): boolean {
-    const delivery = this.#outlook.settings;
-    const loaded = this.#load(turn.nextId(), request, fresh, delivery.batch.maxBytes);
-    const recording = this.recording(turn.nowMs, loaded);
-    for (const seq of loaded.unreadable) {
-      if (this.#isErased(seq)) continue;
-      this.#memory = recordUnreadable(this.#memory, seq, recording);
-    }
-    const { started } = loaded;
-    if (started.events.length === 0) {
-      if (request.lane === "resend" && !request.inLog) {
-        this.#memory = { ...this.#memory, row: forgetResend(this.#memory.row, request.seqs) };
-      }
-      if (!isOfLog(request)) return true;
-      const facts = this.settleFacts(turn.nowMs, turn.random());
-      this.#record(passOver(this.#memory.row, this.#memory.live, started, facts), recording);
-      return true;
-    }
-    const { row, live } = begin(this.#memory.row, this.#memory.live, started, {
-      nowMs: turn.nowMs,
-      settings: delivery,
-    });
-    this.#memory = { ...this.#memory, row, live };
-    begun.push(loaded);
-    return true;
-  }
-
-  #bury(next: Extract<Plan, { kind: "bury" }>, turn: Turn): void {
-    const request = next.inLog
-      ? ({ lane: "isolation", seqs: [next.seq], fromSeq: next.fromSeq, toSeq: next.toSeq } as const)
-      : ({ lane: "aside", seq: next.seq } as const);
-    const loaded = this.#load(0, request, this.#outlook.fresh(this.#memory), Number.MAX_SAFE_INTEGER);
-    const { fromSeq, toSeq, events, passedOver } = loaded.started;
-    const facts = this.settleFacts(turn.nowMs, turn.random());
-    const piece = { fromSeq, toSeq, events, passedOver };
-    this.#record(buryCrashed(this.#memory.row, this.#memory.live, piece, facts), this.recording(turn.nowMs, loaded));
-  }
-
-  /** The filter let nothing pass in what was looked at: the position moves on, a long or an old stretch at a time. */
-  #passOver(fresh: FreshEvents, turn: Turn): boolean {
-    const dueMs = this.#outlook.passedOverDueMs(this.#memory, fresh);
-    if (dueMs === null || dueMs > turn.nowMs) return false;
-    const { fromSeq } = freshWindow(this.#memory.row, this.#memory.live);
-    const request = { lane: "fresh", takeMax: 0, fromSeq, toSeq: fresh.scannedToSeq } as const;
-    const { started } = this.#load(0, request, fresh, 0);
-    const facts = this.settleFacts(turn.nowMs, turn.random());
-    this.#record(passOver(this.#memory.row, this.#memory.live, started, facts), this.recording(turn.nowMs));
-    return true;
-  }
-
-  #load(id: number, request: PlannedRequest, fresh: FreshEvents, bytesMax: number): LoadedRequest {
-    const isLeftOut = leftOut(this.#log, this.#memory.cursor);
-    return loadRequest({ log: this.#log, destination: this.name, isLeftOut }, id, request, fresh, bytesMax);
-  }
-
-  #isErased(seq: number): boolean {
-    return this.#log.events.head(seq)?.erased ?? true;
-  }
 
   #positionBytes(position: number): number {
     const { high, bodies } = this.#log.segments;
@@ -366,9 +249,4 @@ export class Destination {
 function woken(cursor: Cursor, config: DestinationConfig, nowMs: number): Memory {
   const stored = JSON.parse(cursor.delivery) as DeliveryRow;
   return { cursor, ...wakeUp(stored, { nowMs, random: 0.5, settings: config.delivery }) };
-}
-
-/** Whether the request names a stretch of the log, rather than events with rows of their own. */
-function isOfLog(request: PlannedRequest): boolean {
-  return request.lane === "resend" ? request.inLog : request.lane !== "aside" && request.lane !== "redrive";
 }
