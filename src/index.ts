@@ -42,18 +42,20 @@ function isolateOf(env: Bindings): Isolate {
     read: (tenant) => readRecord(env.TENANT_CONFIG, tenant),
     keys: settings.configKeys,
   });
-  const adminParts: AdminParts = { settings, objects, cache, now, kv: env.TENANT_CONFIG };
+  const ingress = new Ingress({
+    cache,
+    objects,
+    now,
+    fixedClockMs: settings.fixedClockMs,
+    register: (object) => register(env, object, now()),
+    decisions: new Decisions(env.METRICS ?? null),
+  });
+  const pendingRejections = (tenant: string) => ingress.pendingRejections(tenant);
+  const adminParts: AdminParts = { settings, objects, cache, now, kv: env.TENANT_CONFIG, pendingRejections };
   let admin: Promise<Hono> | null = null;
   const isolate: Isolate = {
     settings,
-    ingress: new Ingress({
-      cache,
-      objects,
-      now,
-      fixedClockMs: settings.fixedClockMs,
-      register: (object) => register(env, object, now()),
-      decisions: new Decisions(env.METRICS ?? null),
-    }),
+    ingress,
     adminParts,
     admin: () => {
       admin ??= import("./admin/app.ts").then(({ buildAdmin }) => buildAdmin(adminParts));

@@ -4,7 +4,10 @@ import { classifyCallFailure } from "../core/call-failure.ts";
 import { logLine } from "../observe/log-line.ts";
 import { isId } from "../tenants/ids.ts";
 import { isAdmin } from "./auth.ts";
+import { recordChange } from "./changes.ts";
+import { addDiagnosisRoutes } from "./diagnosis-routes.ts";
 import { addEventRoutes } from "./event-routes.ts";
+import { addHandshakeRoutes } from "./handshake-routes.ts";
 import { addOperationRoutes } from "./operation-routes.ts";
 import type { AdminParts } from "./parts.ts";
 import { Problem } from "./problem.ts";
@@ -26,13 +29,14 @@ export function buildAdmin(parts: AdminParts): Hono {
     const isChange = !READING_METHODS.has(c.req.method);
     if (isChange) requireJson(c.req.raw.headers);
     await next();
-    // Also after a problem: what was tried is worth as much as what was done.
-    if (isChange) logChange(c.req.method, c.req.path, c.res.status);
+    if (isChange) await recordChange(parts, c);
   });
 
   addTenantRoutes(app, parts);
   addOperationRoutes(app, parts);
   addEventRoutes(app, parts);
+  addDiagnosisRoutes(app, parts);
+  addHandshakeRoutes(app, parts);
 
   app.notFound(() => new Problem(404, "not-found", "The admin API has no such call.").toResponse());
   app.onError((error) => {
@@ -65,10 +69,6 @@ function requireJson(headers: Headers): void {
   const type = (headers.get("content-type") ?? "").split(";")[0]?.trim().toLowerCase();
   if (type === "application/json" || type === "application/merge-patch+json") return;
   throw new Problem(415, "content-type", "A call that changes something needs Content-Type: application/json.");
-}
-
-function logChange(method: string, path: string, status: number): void {
-  logLine("info", "admin-change", { method, path, status });
 }
 
 /** Something between here and the tenant's object failed; whether a change was made is then unknown [O4]. */

@@ -1,6 +1,27 @@
 /** What an admin call says beside its body: versions, switches, parameters. Each fault is a Problem. */
+import type { Context } from "hono";
 import type { InputProblem } from "../core/problem.ts";
 import { invalidInput, Problem } from "./problem.ts";
+
+/** A change of a tenant's configuration, as the call asks for it. */
+export interface Change {
+  readonly tenant: string;
+  /** The version the operator means to change; null: whatever there is. */
+  readonly ifVersion: number | null;
+  /** Also where a destination with a backlog would go. */
+  readonly force: boolean;
+  readonly requestUrl: string;
+}
+
+export function changeOf(c: Context, tenant: string): Change {
+  const { force } = readQuery(c.req.url, ["force"]);
+  return {
+    tenant,
+    ifVersion: ifMatchVersion(c.req.raw.headers),
+    force: queryFlag("force", force),
+    requestUrl: c.req.url,
+  };
+}
 
 /** The version that `If-Match` names [O4]; null where the header is absent. */
 export function ifMatchVersion(headers: Headers): number | null {

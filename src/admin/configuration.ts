@@ -1,22 +1,19 @@
 /** Reading and changing a tenant's configuration; its object owns and numbers it [O4]. */
 import type { ConfigureAnswer } from "../buffer/contract.ts";
 import { unreachable } from "../core/assert.ts";
+import { sourceRow } from "../providers/catalogue.ts";
+import { parseCustomRow } from "../providers/schema/row.ts";
+import { secretIsHandedOver } from "../providers/secret.ts";
 import type { ConfigRecord, TenantConfig } from "../tenants/config.ts";
+import { withSecretsHandedOver } from "../tenants/handshake-window.ts";
+import { memberAt, membersOf } from "../tenants/json.ts";
 import { maskConfig } from "../tenants/mask.ts";
 import { type ParsedConfig, parseConfig } from "../tenants/parse.ts";
 import { openConfig, sealConfig } from "../tenants/sealing.ts";
 import { configWarnings } from "../tenants/warnings.ts";
+import type { Change } from "./call.ts";
 import { type AdminParts, configContext } from "./parts.ts";
 import { invalidInput, noSuchTenant, Problem } from "./problem.ts";
-
-export interface Change {
-  readonly tenant: string;
-  /** The version the operator means to change; null: whatever there is. */
-  readonly ifVersion: number | null;
-  /** Also where a destination with a backlog would go. */
-  readonly force: boolean;
-  readonly requestUrl: string;
-}
 
 /** How the runtime may go on trying a call by itself: an operator can wait. */
 const RETRY_LIMIT_MS = 5_000;
@@ -32,9 +29,26 @@ export async function showConfiguration(parts: AdminParts, tenant: string, reque
 /** Replaces the configuration, or creates the tenant. Nothing is stored unless all of it is right. */
 export async function putConfiguration(parts: AdminParts, change: Change, input: unknown): Promise<Response> {
   requireWritable(parts);
-  const parsed = requireConfig(parseConfig(input, configContext(parts, change.requestUrl)));
+  const whole = withSecretsHandedOver(input, await knownInput(parts, change.tenant, input), isHandedOver);
+  const parsed = requireConfig(parseConfig(whole, configContext(parts, change.requestUrl)));
   const answer = await configure(parts, change, change.ifVersion, parsed.config);
   return concluded(parts, change, answer, parsed);
+}
+
+/** What is in force now, where `input` has a source whose secret nobody but its provider could repeat; else null. */
+async function knownInput(parts: AdminParts, tenant: string, input: unknown): Promise<unknown> {
+  if (!membersOf(memberAt(input, "sources")).some(([, source]) => isHandedOver(source))) return null;
+  const record = await parts.objects.of(tenant, RETRY_LIMIT_MS).readConfig();
+  if (record === null || record.state === "deleted") return null;
+  const opened = await openConfig(parts.settings.configKeys, tenant, record);
+  return opened.ok ? opened.value.input : null;
+}
+
+function isHandedOver(source: unknown): boolean {
+  const provider = memberAt(source, "provider");
+  const custom = parseCustomRow(memberAt(source, "custom"));
+  const row = typeof provider === "string" ? sourceRow(provider, custom.ok ? custom.row : null) : undefined;
+  return row !== undefined && secretIsHandedOver(row);
 }
 
 /** Changes the configuration by what `edit` makes of the operator's own input, secrets included. */

@@ -2,6 +2,7 @@
 import type { Hono } from "hono";
 import type { EventState, JobCall, JobView, Selection } from "../buffer/contract.ts";
 import { queryNumber, readQuery } from "./call.ts";
+import { noteDryRun } from "./changes.ts";
 import {
   type FilterInput,
   parseDeadLetters,
@@ -66,6 +67,7 @@ export function addEventRoutes(app: Hono, parts: AdminParts): void {
     app.post(`/admin/tenants/:tenant/dead-letters/${kind}`, async (c) => {
       readQuery(c.req.url, []);
       const input = parseDeadLetters(await readJson(c.req.raw));
+      if (input.dryRun) noteDryRun(c.req.raw);
       const tenant = await tenantOf(parts, c.req.param("tenant"));
       const destination = input.destination ?? (await onlyDestination(tenant));
       return c.json(await start(tenant, { kind, destinations: [destination], ...targetOf(input) }));
@@ -75,6 +77,7 @@ export function addEventRoutes(app: Hono, parts: AdminParts): void {
   app.post("/admin/tenants/:tenant/events/replay", async (c) => {
     readQuery(c.req.url, []);
     const input = parseReplay(await readJson(c.req.raw));
+    if (input.dryRun) noteDryRun(c.req.raw);
     if (input.all === true) throw invalidInput("replay", [{ path: "all", message: "is for dead letters: use filter" }]);
     const tenant = await tenantOf(parts, c.req.param("tenant"));
     return c.json(await start(tenant, { kind: "replay", destinations: input.destinations ?? [], ...targetOf(input) }));
@@ -92,6 +95,7 @@ export function addEventRoutes(app: Hono, parts: AdminParts): void {
   app.post("/admin/tenants/:tenant/events/erase", async (c) => {
     readQuery(c.req.url, []);
     const input = parseErase(await readJson(c.req.raw));
+    if (input.dryRun) noteDryRun(c.req.raw);
     if (input.all === true)
       throw invalidInput("erasure", [{ path: "all", message: "is for dead letters: use filter" }]);
     const tenant = await tenantOf(parts, c.req.param("tenant"));

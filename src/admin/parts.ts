@@ -1,8 +1,9 @@
 import type { TenantObjects } from "../buffer/contract.ts";
+import type { Rejection } from "../core/rejections.ts";
 import type { Settings } from "../env.ts";
+import type { SweepKv } from "../sweep/sweep-kv.ts";
 import type { TenantCache } from "../tenants/cache.ts";
 import type { ConfigContext } from "../tenants/context.ts";
-import type { SweepKv } from "../sweep/sweep-kv.ts";
 import type { ConfigKv } from "../tenants/kv.ts";
 
 /** What the admin API works with; built once per isolate. */
@@ -13,6 +14,8 @@ export interface AdminParts {
   /** The isolate's memory of tenants: what was just written is known at once. */
   readonly cache: TenantCache;
   readonly now: () => number;
+  /** What this isolate turned away of a tenant and has not reported yet [O7]. */
+  readonly pendingRejections: (tenant: string) => readonly Rejection[];
 }
 
 /** What a configuration is judged by; `requestUrl` names one of the hosts this Worker is reached by [V17]. */

@@ -18,6 +18,8 @@ export function mergedStats(all: readonly (TenantStats | null)[]): TenantStats |
     deduplicatedWithOtherBody: sum((each) => each.deduplicatedWithOtherBody),
     rateLimited: sum((each) => each.rateLimited),
     reopened: sum((each) => each.reopened),
+    // Summaries of an earlier release do not say.
+    rejected: sum((each) => each.rejected ?? 0),
     destinations: Object.fromEntries(
       names.map((name) => [
         name,

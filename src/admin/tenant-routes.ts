@@ -1,18 +1,12 @@
 /** The calls on a tenant's configuration. */
-import type { Context, Hono } from "hono";
+import type { Hono } from "hono";
 import { readSummaries } from "../sweep/summaries.ts";
 import { isJsonObject, memberAt } from "../tenants/json.ts";
 import { listTenants } from "../tenants/kv.ts";
 import { mergePatch } from "../tenants/merge-patch.ts";
 import { withRotatedSecret } from "../tenants/secrets.ts";
-import { ifMatchVersion, queryFlag, queryNumber, readQuery } from "./call.ts";
-import {
-  type Change,
-  deleteConfiguration,
-  editConfiguration,
-  putConfiguration,
-  showConfiguration,
-} from "./configuration.ts";
+import { changeOf, queryNumber, readQuery } from "./call.ts";
+import { deleteConfiguration, editConfiguration, putConfiguration, showConfiguration } from "./configuration.ts";
 import { parseRotate } from "./inputs.ts";
 import type { AdminParts } from "./parts.ts";
 import { Problem } from "./problem.ts";
@@ -74,14 +68,4 @@ function shownSummary({ stats, collectedAtMs, acceptedPerSecond }: TenantSummary
   const { tenant: _, ...rest } = stats;
   const ageSeconds = Math.max(0, Math.round((nowMs - collectedAtMs) / 1_000));
   return { collectedAt: new Date(collectedAtMs).toISOString(), ageSeconds, acceptedPerSecond, ...rest };
-}
-
-function changeOf(c: Context, tenant: string): Change {
-  const { force } = readQuery(c.req.url, ["force"]);
-  return {
-    tenant,
-    ifVersion: ifMatchVersion(c.req.raw.headers),
-    force: queryFlag("force", force),
-    requestUrl: c.req.url,
-  };
 }

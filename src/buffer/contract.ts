@@ -3,9 +3,11 @@
  * talk to an object of this one and the other way round, so fields are only ever added.
  */
 import type { IdTrust } from "../core/event.ts";
+import type { Rejection } from "../core/rejections.ts";
 import type { ConfigRecord } from "../tenants/config.ts";
 import type {
   BodyAnswer,
+  ChangeView,
   DeadLetterQuery,
   DeadLetterView,
   EventPage,
@@ -98,21 +100,10 @@ export interface AdoptCall {
   readonly record: ConfigRecord;
 }
 
-/** Requests of a source that were turned away for one reason [O7]. */
-export interface RejectionKind {
-  /** "": no source was named, and none fitted. */
-  readonly source: string;
-  readonly reason: string;
-  readonly count: number;
-  readonly firstAtMs: number;
-  readonly lastAtMs: number;
-  /** What a person can act on; of the last one. */
-  readonly example: string;
-}
-
+/** What an isolate turned away of a tenant since its last report [O7]. */
 export interface RejectionReport {
   readonly tenant: string;
-  readonly kinds: readonly RejectionKind[];
+  readonly kinds: readonly Rejection[];
 }
 
 /** What an object tells the sweep [V20](f) [O8]. */
@@ -120,6 +111,25 @@ export interface TendAnswer {
   readonly stats: TenantStats;
   /** Nothing arrived for an hour, and nothing waits. */
   readonly isIdle: boolean;
+}
+
+/** The provider handed over its secret, in a request that nothing signs [I7]. */
+export interface TakeSecretCall {
+  readonly source: string;
+  readonly secret: string;
+}
+
+export type TakeSecretAnswer =
+  /** It is stored; `record` is the configuration that has it. */
+  | { readonly kind: "taken"; readonly record: ConfigRecord }
+  /** The source has a secret already, or nobody expects one now. */
+  | { readonly kind: "closed" };
+
+export interface ChangeCall {
+  readonly who: string;
+  readonly what: string;
+  readonly status: number;
+  readonly count: number | null;
 }
 
 /** What the tenant's object answers to; every method takes and returns plain data. */
@@ -170,6 +180,17 @@ export interface TenantBufferCalls {
   events(query: EventQuery): Promise<EventPage | null>;
   /** The queue gave a message up: its event, delivered so far, is a dead letter [V19]. False: it was not delivered there. */
   queueExhausted(call: { readonly eventId: string; readonly destination: string }): Promise<boolean>;
+  /** The recent ones, newest first; null: no configuration. */
+  rejections(): Promise<readonly Rejection[] | null>;
+  /** Stores a secret that a provider hands over, once, while its window is open [I7]. */
+  takeSecret(call: TakeSecretCall): Promise<TakeSecretAnswer>;
+  /** Notes what an operator changed [O11]; false: no configuration. */
+  recordChange(call: ChangeCall): Promise<boolean>;
+  /** Newest first; `cursor` is where to go on. null: no configuration. */
+  changes(query: {
+    readonly cursor: string | null;
+    readonly limit: number;
+  }): Promise<{ readonly items: readonly ChangeView[]; readonly cursor: string | null } | null>;
   /** Gives an event up by hand [V15]; false where it is in no backlog there. Null: no such destination. */
   giveUpEvent(call: { readonly eventId: string; readonly destination: string }): Promise<boolean | null>;
 }

@@ -14,6 +14,7 @@ import { type Chore, Drain } from "./drain.ts";
 import { Intake } from "./intake.ts";
 import { JobRunner } from "./job-runner.ts";
 import { type Gates, Permits } from "./permits.ts";
+import { Rejected } from "./rejected.ts";
 import { RetentionTurns } from "./retention.ts";
 import { Roster } from "./roster.ts";
 import { hostOf, httpDestination, send, sharedHostOf } from "./sender.ts";
@@ -46,6 +47,7 @@ export class Runtime {
   readonly retention: RetentionTurns;
   readonly jobs: JobRunner;
   readonly alerting: Alerting;
+  readonly rejected: Rejected;
   #config: TenantConfig;
   #record: ConfigRecord;
   #retellAtMs: number | null;
@@ -69,6 +71,7 @@ export class Runtime {
     });
     this.retention = new RetentionTurns(log, this.roster);
     this.jobs = new JobRunner(log, this.roster);
+    this.rejected = new Rejected(log);
     const decisions = new Decisions(parts.env.METRICS ?? null);
     this.alerting = new Alerting({ ...parts, roster: this.roster, decisions }, config);
     this.intake.onArrival = (source) => this.alerting.heard(source, clock());
@@ -120,6 +123,7 @@ export class Runtime {
     this.checkOrigins(nowMs);
     this.intake.reconfigure(config, nowMs);
     this.alerting.reconfigure(config, nowMs);
+    this.rejected.reconfigured(nowMs);
   }
 
   /** The default destination is disabled while its address is unset, and enabled when it is back [V5]. */

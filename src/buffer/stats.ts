@@ -16,6 +16,7 @@ export function tenantStats(tenant: string, version: number, log: Log, roster: R
     deduplicatedWithOtherBody: totals.deduplicatedWithOtherBody,
     rateLimited: totals.rateLimited,
     reopened: totals.reopened,
+    rejected: totals.rejected,
     destinations: Object.fromEntries(
       roster.all.map((destination) => [destination.name, destinationStats(destination, log, nowMs)]),
     ),

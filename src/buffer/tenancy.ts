@@ -116,6 +116,9 @@ export class Tenancy {
       ([name, count]) => count > 0 && !Object.hasOwn(config.destinations, name),
     );
     if (!call.force && removed.length > 0) return { kind: "has-backlog", destinations: Object.fromEntries(removed) };
+    // Another change may have come while the other objects were asked.
+    const overtaken = versionConflict(call, this.#stored);
+    if (overtaken !== null) return overtaken;
     const record = numbered(call.record, config, this.#stored, Date.now());
     if (record === null) {
       return { kind: "refused", code: "resharding", detail: "shards was changed twice within the dedupe window: wait" };

@@ -4,13 +4,16 @@
  */
 import { DurableObject } from "cloudflare:workers";
 import { isLargeEvent } from "../core/large-body.ts";
-import type { Bindings } from "../env.ts";
+import type { Rejection } from "../core/rejections.ts";
+import { type Bindings, readSettings } from "../env.ts";
 import { Log } from "../log/log.ts";
 import type { ConfigRecord } from "../tenants/config.ts";
 import { bodyStream } from "./body-stream.ts";
+import { changePage, recordChange } from "./change-log.ts";
 import type {
   AdoptCall,
   BodyAnswer,
+  ChangeCall,
   ConfigureAnswer,
   ConfigureCall,
   DeadLetterQuery,
@@ -25,11 +28,14 @@ import type {
   LargeIngestCall,
   RecallAnswer,
   RejectionReport,
+  TakeSecretAnswer,
+  TakeSecretCall,
   TenantBufferCalls,
   TenantStats,
   TendAnswer,
 } from "./contract.ts";
 import { findSeq } from "./event-key.ts";
+import { takeHandedSecret } from "./handed-secret.ts";
 import { isIdle } from "./idle.ts";
 import { deadLetterPage, eventView } from "./inspect.ts";
 import { Operator } from "./operate.ts";
@@ -127,11 +133,30 @@ export class TenantBuffer extends DurableObject<Bindings> implements TenantBuffe
 
   async reportRejections(report: RejectionReport): Promise<void> {
     this.#tenancy.checkAlarm();
+    const { runtime } = this.#tenancy;
+    if (runtime === null) return;
     const nowMs = Date.now();
-    const count = report.kinds.reduce((sum, kind) => sum + kind.count, 0);
-    this.#tenancy.runtime?.alerting.rejected(count, nowMs);
-    const dueMs = this.#tenancy.runtime?.alerting.dueMs(nowMs) ?? null;
+    runtime.alerting.rejected(runtime.rejected.report(report.kinds, nowMs), nowMs);
+    const dueMs = runtime.alerting.dueMs(nowMs);
     if (dueMs !== null && dueMs <= nowMs) this.#tenancy.armAt(nowMs + 1, nowMs);
+  }
+
+  async rejections(): Promise<readonly Rejection[] | null> {
+    return this.#tenancy.runtime?.rejected.list() ?? null;
+  }
+
+  async takeSecret(call: TakeSecretCall): Promise<TakeSecretAnswer> {
+    return takeHandedSecret(this.#tenancy, readSettings(this.env).configKeys, call, () => Date.now());
+  }
+
+  async recordChange(call: ChangeCall): Promise<boolean> {
+    if (this.#tenancy.runtime === null) return false;
+    recordChange(this.#log, call, Date.now());
+    return true;
+  }
+
+  async changes(query: { readonly cursor: string | null; readonly limit: number }) {
+    return this.#tenancy.runtime === null ? null : changePage(this.#log, query);
   }
 
   async tend(): Promise<TendAnswer | null> {

@@ -41,11 +41,13 @@ export interface TenantStats {
   readonly tenant: string;
   readonly version: number;
   readonly accepted: number;
-  /** These four are approximate [X9]. */
+  /** These five are approximate [X9]. */
   readonly deduplicated: number;
   readonly deduplicatedWithOtherBody: number;
   readonly rateLimited: number;
   readonly reopened: number;
+  /** Requests that failed their verification, or were meant for a source that there is not [O7]. */
+  readonly rejected?: number;
   readonly destinations: Readonly<Record<string, DestinationStats>>;
   readonly storage: { readonly bytes: number; readonly segments: number };
   readonly cost: {
@@ -197,4 +199,13 @@ export interface EventPage {
   readonly items: readonly EventLine[];
   /** Where to go on; null: everything was looked at. A page may be empty and still have one. */
   readonly cursor: string | null;
+}
+
+/** A call of an operator that changed something, or was to [O11]. */
+export interface ChangeView {
+  readonly at: string;
+  readonly who: string;
+  readonly what: string;
+  readonly status: number;
+  readonly count: number | null;
 }

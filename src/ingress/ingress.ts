@@ -5,6 +5,7 @@
  */
 import type { TenantObjects } from "../buffer/contract.ts";
 import { unreachable } from "../core/assert.ts";
+import type { Rejection } from "../core/rejections.ts";
 import type { Decision, Decisions } from "../observe/decisions.ts";
 import { ThrottledLog } from "../observe/throttled-log.ts";
 import type { OutlivesAnswer, TenantCache, TenantLookup } from "../tenants/cache.ts";
@@ -15,8 +16,8 @@ import { NewestConfig } from "./newest.ts";
 import { Passage } from "./passage.ts";
 import { tryQuestion } from "./question.ts";
 import { declaredLength } from "./read-body.ts";
-import { RejectionReports } from "./rejection-reports.ts";
 import { bodyTooLarge, loop, methodNotAllowed, notFound, sourceUnusable } from "./refusals.ts";
+import { RejectionReports, type TurnedAway } from "./rejection-reports.ts";
 import { parseRoute } from "./route.ts";
 import type { Decided, Note, Step, StepParts } from "./step.ts";
 import { tryWebhook } from "./webhook.ts";
@@ -37,6 +38,9 @@ export interface IngressParts {
 const BODY_BYTES_MAX = 26_214_400;
 /** How often an object may say that the configuration was old before the sender is sent away [O4]. */
 const STALE_COUNT_MAX = 2;
+/** How much of a refused request an operator is shown. */
+const SHOWN_HEADERS_MAX = 40;
+const SHOWN_CHARS_MAX = 100;
 
 export class Ingress {
   readonly #cache: TenantCache;
@@ -53,9 +57,10 @@ export class Ingress {
     this.#now = parts.now;
     this.#log = parts.log ?? new ThrottledLog();
     this.#decisions = parts.decisions ?? null;
-    this.#rejections = new RejectionReports(parts.objects);
-    const { objects, fixedClockMs, register = async () => {} } = parts;
-    this.#stepParts = { objects, budget: new BodyBudget(), fixedClockMs, register };
+    const { cache, objects, fixedClockMs, register = async () => {} } = parts;
+    this.#rejections = new RejectionReports(objects);
+    const keep: StepParts["keep"] = (tenant, record, nowMs) => cache.keep(tenant, record, nowMs);
+    this.#stepParts = { objects, budget: new BodyBudget(), fixedClockMs, register, keep };
   }
 
   /** Answers a request whose path begins with `/webhook/`. */
@@ -72,6 +77,11 @@ export class Ingress {
     } finally {
       passage.end();
     }
+  }
+
+  /** What this isolate turned away of a tenant and has not told its object yet [O7]. */
+  pendingRejections(tenant: string): readonly Rejection[] {
+    return this.#rejections.pending(tenant);
   }
 
   /** Tries the request against what memory knows, and again where a newer configuration turns up [O4]. */
@@ -131,6 +141,9 @@ export class Ingress {
 
   #answer(passage: Passage, response: Response, note?: Note, decided?: Decided): Response {
     const { tenant } = passage.route;
+    if (note !== undefined && note.event !== "webhook-not-stored") {
+      this.#rejections.note(tenant, turnedAway(passage, note), passage.lifetime);
+    } else this.#rejections.flush(tenant, passage.startedAtMs, passage.lifetime);
     if (decided !== undefined) this.#decisions?.note(decisionOf(tenant, decided), passage.startedAtMs);
     if (note !== undefined) {
       const { event, source, code, detail } = note;
@@ -138,13 +151,24 @@ export class Ingress {
       const kind = `${event} ${tenant} ${source} ${code}`;
       this.#log.line(kind, passage.startedAtMs, level, event, { tenant, source, code, detail });
       this.#decisions?.count(decisionOf(tenant, { source: source ?? "", outcome: code }));
-      if (event === "webhook-rejected") {
-        const rejection = { source: source ?? "", reason: code, example: detail ?? "" };
-        this.#rejections.note(tenant, rejection, passage.startedAtMs, passage.lifetime);
-      }
     }
     return response;
   }
+}
+
+/** A request as the operator may be told of it: names of headers, and nothing that could be a secret [I15]. */
+function turnedAway({ request, startedAtMs }: Passage, note: Note): TurnedAway {
+  const { source = null, code, detail = code, explain = null, bodySizeBytes = null } = note;
+  const { headers, method } = request;
+  const example = {
+    atMs: startedAtMs,
+    method,
+    contentType: headers.get("content-type")?.slice(0, SHOWN_CHARS_MAX) ?? null,
+    userAgent: headers.get("user-agent")?.slice(0, SHOWN_CHARS_MAX) ?? null,
+    bodySizeBytes,
+    headerNames: [...headers.keys()].slice(0, SHOWN_HEADERS_MAX).map((name) => name.slice(0, SHOWN_CHARS_MAX)),
+  };
+  return { source, reason: code, detail, explain, example };
 }
 
 function decisionOf(tenant: string, { source, outcome }: { source: string; outcome: string }): Decision {

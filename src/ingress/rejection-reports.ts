@@ -1,65 +1,110 @@
 /**
- * Tells tenants' objects what was turned away unverified [O7]: counted per isolate, told at most once in 30 s per tenant,
- * so that a flood of forgeries costs an object next to nothing. What is not told yet is lost with the isolate.
+ * What an isolate turned away, gathered by tenant and kind and told to the tenant's first object at most once in 30 s, after
+ * the answer [O7]. A kind is explained once for each report, so that a flood of forgeries costs no more than that.
  */
-import type { RejectionKind, TenantObjects } from "../buffer/contract.ts";
+import type { TenantObjects } from "../buffer/contract.ts";
+import { kindOf, REJECTION_KINDS_MAX, type Rejection, type RejectionExample } from "../core/rejections.ts";
 import type { OutlivesAnswer } from "../tenants/cache.ts";
 
-interface Pending {
-  toldAtMs: number;
-  readonly kinds: Map<string, RejectionKind>;
+export const REPORT_EVERY_MS = 30_000;
+const TENANT_COUNT_MAX = 1_000;
+const RETRY_LIMIT_MS = 2_000;
+
+/** One request that was turned away. */
+export interface TurnedAway {
+  readonly source: string | null;
+  readonly reason: string;
+  /** What it is called until it is explained. */
+  readonly detail: string;
+  readonly explain: (() => Promise<string>) | null;
+  readonly example: RejectionExample;
 }
 
-const QUIET_MS = 30_000;
-const KINDS_MAX = 20;
-const TENANTS_MAX = 200;
-const CALL_LIMIT_MS = 5_000;
+interface Gathered {
+  readonly kinds: Map<string, Rejection>;
+  /** Explanations on their way. */
+  explaining: Promise<void>[];
+  reportedAtMs: number;
+}
 
 export class RejectionReports {
   readonly #objects: TenantObjects;
-  readonly #pending = new Map<string, Pending>();
+  readonly #tenants = new Map<string, Gathered>();
 
   constructor(objects: TenantObjects) {
     this.#objects = objects;
   }
 
-  /** A request of an existing tenant was turned away; `lifetime` carries the call that tells of it, where one is due. */
-  note(
-    tenant: string,
-    { source, reason, example }: Pick<RejectionKind, "source" | "reason" | "example">,
-    nowMs: number,
-    lifetime: OutlivesAnswer,
-  ): void {
-    const pending = this.#pendingOf(tenant);
-    const name = `${source} ${reason}`;
-    const before = pending.kinds.get(name);
-    if (before === undefined && pending.kinds.size >= KINDS_MAX) return;
-    const firstAtMs = before?.firstAtMs ?? nowMs;
-    pending.kinds.set(name, { source, reason, example, count: (before?.count ?? 0) + 1, firstAtMs, lastAtMs: nowMs });
-    if (nowMs - pending.toldAtMs < QUIET_MS) return;
-    pending.toldAtMs = nowMs;
-    const kinds = [...pending.kinds.values()];
-    pending.kinds.clear();
-    lifetime.waitUntil(this.#tell(tenant, kinds));
+  /** Counts a request of an existing tenant; reports when it is time to. */
+  note(tenant: string, turnedAway: TurnedAway, request: OutlivesAnswer): void {
+    const { source, reason, detail, explain, example } = turnedAway;
+    const gathered = this.#gathered(tenant);
+    const kind = kindOf(turnedAway);
+    const known = gathered.kinds.get(kind);
+    if (known !== undefined) {
+      gathered.kinds.set(kind, { ...known, count: known.count + 1, lastAtMs: example.atMs });
+    } else if (gathered.kinds.size < REJECTION_KINDS_MAX) {
+      const { atMs } = example;
+      const rejection = { source, reason, count: 1, firstAtMs: atMs, lastAtMs: atMs, explanation: detail, example };
+      gathered.kinds.set(kind, rejection);
+      if (explain !== null) {
+        const explaining = this.#explain(gathered, kind, explain);
+        gathered.explaining.push(explaining);
+        request.waitUntil(explaining);
+      }
+    }
+    this.flush(tenant, example.atMs, request);
   }
 
-  async #tell(tenant: string, kinds: readonly RejectionKind[]): Promise<void> {
+  /** Reports what is gathered of the tenant, if the last report is long enough ago. Any request of it may call this. */
+  flush(tenant: string, nowMs: number, request: OutlivesAnswer): void {
+    const gathered = this.#tenants.get(tenant);
+    if (gathered === undefined || gathered.kinds.size === 0) return;
+    if (nowMs - gathered.reportedAtMs < REPORT_EVERY_MS) return;
+    gathered.reportedAtMs = nowMs;
+    request.waitUntil(this.#report(tenant, gathered));
+  }
+
+  /** What the object has not been told yet. */
+  pending(tenant: string): readonly Rejection[] {
+    return [...(this.#tenants.get(tenant)?.kinds.values() ?? [])];
+  }
+
+  #gathered(tenant: string): Gathered {
+    const known = this.#tenants.get(tenant) ?? {
+      kinds: new Map(),
+      explaining: [],
+      reportedAtMs: Number.NEGATIVE_INFINITY,
+    };
+    this.#tenants.delete(tenant);
+    this.#tenants.set(tenant, known);
+    if (this.#tenants.size > TENANT_COUNT_MAX) {
+      const oldest = this.#tenants.keys().next();
+      if (!oldest.done) this.#tenants.delete(oldest.value);
+    }
+    return known;
+  }
+
+  async #explain(gathered: Gathered, kind: string, explain: () => Promise<string>): Promise<void> {
     try {
-      await this.#objects.of(tenant, CALL_LIMIT_MS).reportRejections({ tenant, kinds });
+      const explanation = await explain();
+      const rejection = gathered.kinds.get(kind);
+      if (rejection !== undefined) gathered.kinds.set(kind, { ...rejection, explanation });
     } catch {
-      // Told or not: nobody waits for it, and the log has the first of each kind.
+      // The reason stands without it.
     }
   }
 
-  #pendingOf(tenant: string): Pending {
-    const known = this.#pending.get(tenant);
-    if (known !== undefined) return known;
-    const pending: Pending = { toldAtMs: Number.NEGATIVE_INFINITY, kinds: new Map() };
-    this.#pending.set(tenant, pending);
-    if (this.#pending.size > TENANTS_MAX) {
-      const oldest = this.#pending.keys().next();
-      if (!oldest.done) this.#pending.delete(oldest.value);
+  async #report(tenant: string, gathered: Gathered): Promise<void> {
+    await Promise.all(gathered.explaining);
+    const kinds = [...gathered.kinds.values()];
+    gathered.kinds.clear();
+    gathered.explaining = [];
+    if (kinds.length === 0) return;
+    try {
+      await this.#objects.of(tenant, RETRY_LIMIT_MS).reportRejections({ tenant, kinds });
+    } catch {
+      // They are counts of what was refused, and approximate: an object that is in trouble is not asked twice.
     }
-    return pending;
   }
 }

@@ -16,6 +16,10 @@ export interface Note {
   /** The source, where it is known. */
   readonly source?: string;
   readonly detail?: string;
+  /** null: the body was not read. */
+  readonly bodySizeBytes?: number | null;
+  /** Finds out what the operator can do about it [O7]; costs as much as a dozen verifications. */
+  readonly explain?: () => Promise<string>;
 }
 
 /** What the tenant's object made of a webhook. */
@@ -32,4 +36,6 @@ export interface StepParts {
   readonly fixedClockMs: number | null;
   /** Enters an object in the registry that says that it had been idle [V20](f). */
   readonly register: (object: string) => Promise<void>;
+  /** Remembers a configuration that an object named. */
+  readonly keep: (tenant: string, record: ConfigRecord, nowMs: number) => Promise<unknown>;
 }

@@ -1,16 +1,18 @@
 /** A POST of a live tenant: which source, the body, the signature, and then the tenant's object [I2]. */
 import { unreachable } from "../core/assert.ts";
 import { objectName, shardOf } from "../core/shard.ts";
+import { diagnose } from "../providers/diagnose.ts";
 import { answerHandshake } from "../providers/handshake.ts";
 import { keptHeaders } from "../providers/headers.ts";
 import { identify } from "../providers/identify.ts";
 import type { ProviderRow } from "../providers/row.ts";
-import type { Verdict } from "../providers/verdict.ts";
-import { verify } from "../providers/verify.ts";
+import type { Rejected } from "../providers/verdict.ts";
+import { type VerifySource, verify } from "../providers/verify.ts";
 import type { TenantConfig } from "../tenants/config.ts";
 import { answerIngest, answerQuestion, unavailable } from "./answers.ts";
 import { callObject } from "./call-object.ts";
 import { bodyDigest, ingestKeys } from "./digests.ts";
+import { takeSecret } from "./handed-secret.ts";
 import type { Passage } from "./passage.ts";
 import { candidatesOf, type PreparedSource, prepareTenant, verifySourceAt } from "./prepared.ts";
 import {
@@ -22,7 +24,7 @@ import {
   tooManyBodies,
   unauthorized,
 } from "./refusals.ts";
-import type { Step, StepParts } from "./step.ts";
+import type { Note, Step, StepParts } from "./step.ts";
 import type { WebhookArrival } from "./webhook-arrival.ts";
 
 type Refused = Extract<Step, { kind: "refused" }>;
@@ -34,10 +36,14 @@ export async function tryWebhook(
   config: TenantConfig,
   version: number,
 ): Promise<Step> {
-  if (!config.active) return { kind: "refused", response: notFound(), version };
+  if (!config.active) return { kind: "refused", response: notFound(), version, note: INACTIVE };
   const { route, request, startedAtMs } = passage;
   const candidates = candidatesOf(prepareTenant(config), route.source, request.headers, startedAtMs);
-  if (candidates === null) return { kind: "refused", response: notFound(), version };
+  if (candidates === null) {
+    const detail = `the tenant has no source called ${route.source}`;
+    const note = { event: "webhook-rejected", code: "unknown-source", detail } as const;
+    return { kind: "refused", response: notFound(), version, note };
+  }
   const [first] = candidates;
   if (first === undefined) {
     const note = {
@@ -53,7 +59,7 @@ export async function tryWebhook(
     case "arrived":
       return verifyAndStore(parts, passage, read.arrival, candidates, version);
     case "too-large":
-      return { kind: "answer", response: bodyTooLarge() };
+      return { kind: "answer", response: bodyTooLarge(), note: tooLarge(first, config) };
     case "stalled":
       return { kind: "answer", response: bodyStalled() };
     case "broken":
@@ -83,15 +89,19 @@ async function verifyAndStore(
     const source = verifySourceAt(candidate, passage.startedAtMs);
     if (row.handshakes.length > 0) {
       const answer = await answerHandshake(row, source, arrival);
-      if (answer !== null && answer.storeSecret === undefined)
-        return { kind: "answer", response: answerQuestion(answer) };
+      if (answer !== null) {
+        const { storeSecret = null } = answer;
+        const taken = storeSecret === null ? "taken" : await takeSecret(parts, passage, candidate, storeSecret);
+        if (taken === "taken") return { kind: "answer", response: answerQuestion(answer) };
+        if (taken === "failed") return notStored(unavailable(), "secret-not-stored", "the handshake comes again");
+      }
     }
     const verdict = await verify(row, source, arrival);
     switch (verdict.kind) {
       case "genuine":
         return store(parts, passage, arrival, candidate, row, version);
       case "rejected":
-        refused ??= rejected(candidate, verdict, version);
+        refused ??= rejected(candidate, row, source, arrival, verdict, version);
         break;
       case "unusable":
         refused = unusable(candidate, verdict.detail, version);
@@ -105,17 +115,37 @@ async function verifyAndStore(
 
 function rejected(
   candidate: PreparedSource,
-  verdict: Extract<Verdict, { kind: "rejected" }>,
+  row: ProviderRow,
+  source: VerifySource,
+  arrival: WebhookArrival,
+  verdict: Rejected,
   version: number,
 ): Refused {
   const { reason, evidence } = verdict;
-  const note = { event: "webhook-rejected", code: reason, source: candidate.id } as const;
+  const note: Note = {
+    event: "webhook-rejected",
+    code: reason,
+    source: candidate.id,
+    bodySizeBytes: arrival.body.byteLength,
+    explain: () => diagnose(row, source, arrival, verdict),
+  };
   return {
     kind: "refused",
     response: unauthorized(),
     version,
     note: evidence === undefined ? note : { ...note, detail: evidence },
   };
+}
+
+const INACTIVE: Note = {
+  event: "webhook-rejected",
+  code: "inactive",
+  detail: "the tenant is inactive, and senders hear 404 for good",
+};
+
+function tooLarge(candidate: PreparedSource, { maxBodyBytes }: TenantConfig): Note {
+  const detail = `larger than maxBodyBytes (${maxBodyBytes})`;
+  return { event: "webhook-rejected", code: "body-too-large", source: candidate.id, detail };
 }
 
 /** The fault is ours: a sender that is told 401 would give up [I7]. */

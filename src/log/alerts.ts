@@ -44,7 +44,7 @@ export class Alerts {
 
   /** Reads what is stored. */
   load(): void {
-    const rows = this.#sql.all<Row>(`SELECT ${COLUMNS} FROM alert LIMIT ${ROWS_MAX}`);
+    const rows = this.#sql.all<Row>(`SELECT ${COLUMNS} FROM told_alert LIMIT ${ROWS_MAX}`);
     this.#alerts = new Map(rows.map(alertFromRow).map((alert) => [nameText(alert), alert]));
   }
 
@@ -128,7 +128,7 @@ export class Alerts {
   #put(alert: Alert): void {
     const { kind, destination, subject, raisedAtMs, clearedAtMs, level, detail, telling } = alert;
     this.#sql.run(
-      `INSERT INTO alert (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+      `INSERT INTO told_alert (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT DO UPDATE SET raised_at_ms = excluded.raised_at_ms, cleared_at_ms = excluded.cleared_at_ms,
        level = excluded.level, detail = excluded.detail, told_at_ms = excluded.told_at_ms, message = excluded.message`,
       kind,
@@ -145,7 +145,12 @@ export class Alerts {
   }
 
   #remove({ kind, destination, subject }: AlertName): void {
-    this.#sql.run("DELETE FROM alert WHERE kind = ? AND destination = ? AND subject = ?", kind, destination, subject);
+    this.#sql.run(
+      "DELETE FROM told_alert WHERE kind = ? AND destination = ? AND subject = ?",
+      kind,
+      destination,
+      subject,
+    );
     this.#alerts.delete(nameText({ kind, destination, subject }));
   }
 }

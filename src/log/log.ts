@@ -5,6 +5,7 @@
 import { Alerts } from "./alerts.ts";
 import { Aside } from "./aside.ts";
 import { Attempts } from "./attempts.ts";
+import { Changes } from "./changes.ts";
 import { Chunks } from "./chunks.ts";
 import { Claims } from "./claims.ts";
 import { Cursors } from "./cursors.ts";
@@ -14,6 +15,7 @@ import { FilterChanges } from "./filter-changes.ts";
 import { Jobs } from "./jobs.ts";
 import { Keys } from "./keys.ts";
 import { Meter } from "./meter.ts";
+import { Rejections } from "./rejections.ts";
 import { migrate, SCHEMA_VERSION, schemaVersion } from "./schema.ts";
 import { Segments } from "./segments.ts";
 import { SourcesHeard } from "./sources-heard.ts";
@@ -38,6 +40,8 @@ export class Log {
   readonly jobs: Jobs;
   readonly claims: Claims;
   readonly heard: SourcesHeard;
+  readonly rejections: Rejections;
+  readonly changes: Changes;
 
   constructor(storage: DurableObjectStorage, nowMs: number) {
     this.#storage = storage;
@@ -57,6 +61,8 @@ export class Log {
     this.jobs = new Jobs(this.#sql);
     this.claims = new Claims(this.#sql);
     this.heard = new SourcesHeard(this.#sql);
+    this.rejections = new Rejections(this.#sql);
+    this.changes = new Changes(this.#sql);
   }
 
   /** Opens what is stored; false, and nothing written, where this object has never been set up [I2]. */

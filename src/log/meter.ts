@@ -13,6 +13,7 @@ export interface MeterTotals {
   deduplicatedWithOtherBody: number;
   rateLimited: number;
   reopened: number;
+  rejected: number;
 }
 
 export function emptyTotals(nowMs: number): MeterTotals {
@@ -26,6 +27,7 @@ export function emptyTotals(nowMs: number): MeterTotals {
     deduplicatedWithOtherBody: 0,
     rateLimited: 0,
     reopened: 0,
+    rejected: 0,
   };
 }
 

@@ -58,12 +58,7 @@ const VERSION_1: readonly string[] = [
     call TEXT NOT NULL, event_count INTEGER NOT NULL, done INTEGER NOT NULL, next_seq INTEGER NOT NULL,
     through_seq INTEGER NOT NULL, started_at_ms INTEGER NOT NULL, ended_at_ms INTEGER
   ) STRICT, WITHOUT ROWID`,
-  `CREATE TABLE alert (
-    kind TEXT NOT NULL, destination TEXT NOT NULL, subject TEXT NOT NULL, raised_at_ms INTEGER NOT NULL,
-    cleared_at_ms INTEGER, level INTEGER NOT NULL, detail TEXT NOT NULL, told_at_ms INTEGER, message TEXT NOT NULL,
-    PRIMARY KEY (kind, destination, subject)
-  ) STRICT, WITHOUT ROWID`,
-  "CREATE TABLE source_heard (source TEXT PRIMARY KEY, heard_at_ms INTEGER NOT NULL) STRICT, WITHOUT ROWID",
+  "CREATE TABLE alert (kind TEXT NOT NULL, destination TEXT NOT NULL, raised_at_ms INTEGER NOT NULL, cleared_at_ms INTEGER, detail TEXT NOT NULL, PRIMARY KEY (kind, destination)) STRICT, WITHOUT ROWID",
 ];
 
 /** Large bodies in chunk rows [V25]; segments that are there get the columns when they are opened. */
@@ -74,7 +69,24 @@ const VERSION_2: readonly string[] = [
   "CREATE TABLE upload (id TEXT PRIMARY KEY, segment INTEGER NOT NULL) STRICT, WITHOUT ROWID",
 ];
 
-const MIGRATIONS: readonly (readonly string[])[] = [VERSION_1, VERSION_2];
+/** Alerts that are told of [O9]: the table before stays as it is, for a roll-back. Rejections [O7], changes [O11]. */
+const VERSION_3: readonly string[] = [
+  `CREATE TABLE told_alert (
+    kind TEXT NOT NULL, destination TEXT NOT NULL, subject TEXT NOT NULL, raised_at_ms INTEGER NOT NULL,
+    cleared_at_ms INTEGER, level INTEGER NOT NULL, detail TEXT NOT NULL, told_at_ms INTEGER, message TEXT NOT NULL,
+    PRIMARY KEY (kind, destination, subject)
+  ) STRICT, WITHOUT ROWID`,
+  `INSERT INTO told_alert (kind, destination, subject, raised_at_ms, cleared_at_ms, level, detail, told_at_ms, message)
+   SELECT kind, destination, '', raised_at_ms, cleared_at_ms, 0, detail, NULL, '' FROM alert`,
+  "CREATE TABLE source_heard (source TEXT PRIMARY KEY, heard_at_ms INTEGER NOT NULL) STRICT, WITHOUT ROWID",
+  "CREATE TABLE rejections (id INTEGER PRIMARY KEY CHECK (id = 1), list TEXT NOT NULL) STRICT",
+  `CREATE TABLE change (
+    id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, who TEXT NOT NULL, what TEXT NOT NULL, status INTEGER NOT NULL,
+    event_count INTEGER
+  ) STRICT`,
+];
+
+const MIGRATIONS: readonly (readonly string[])[] = [VERSION_1, VERSION_2, VERSION_3];
 
 /** The newest version of the schema this release knows. */
 export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -18,6 +18,11 @@ export function secretIsHandedOver(row: ProviderRow): boolean {
   return row.handshakes.some((handshake) => handshake.kind === "store-secret");
 }
 
+/** Whether the operator has to type the handed-over secret in at the provider, which shows it nowhere itself (Notion). */
+export function secretIsTypedIn(row: ProviderRow): boolean {
+  return row.handshakes.some((handshake) => handshake.kind === "store-secret" && handshake.echoHeader === undefined);
+}
+
 export interface SecretCheck {
   readonly warnings: readonly string[];
 }

@@ -68,6 +68,7 @@ function buildSource(source: SourceInput): SourceConfig {
     publicUrl: source.publicUrl ?? null,
     verifyToken: source.verifyToken ?? null,
     params: source.params,
+    ...(source.handshakeUntil ? { handshakeUntilMs: Date.parse(source.handshakeUntil) } : {}),
     custom: source.provider === "custom" ? ownRow(source.custom) : null,
   };
 }

@@ -57,6 +57,8 @@ export interface SourceConfig {
   readonly publicUrl: string | null;
   readonly verifyToken: string | null;
   readonly params: Readonly<Record<string, string>>;
+  /** Until when the provider may hand over its secret [I7]; absent: nobody expects one. */
+  readonly handshakeUntilMs?: number;
   /** Only for `provider: "custom"`: the row, already checked by the table's own schema. */
   readonly custom: unknown;
 }

@@ -33,8 +33,10 @@ async function maskSource(source: SourceConfig, fingerprint: Fingerprint): Promi
     ...(await fingerprint(secret.value)),
     retiresAt: secret.retiresAtMs === null ? null : new Date(secret.retiresAtMs).toISOString(),
   }));
+  const { handshakeUntilMs = null, ...rest } = source;
   return {
-    ...source,
+    ...rest,
+    ...(handshakeUntilMs === null ? {} : { handshakeUntil: new Date(handshakeUntilMs).toISOString() }),
     secrets: await Promise.all(secrets),
     verifyToken: source.verifyToken === null ? null : await fingerprint(source.verifyToken),
     params: Object.fromEntries(await Promise.all(Object.entries(source.params).map(maskParam(fingerprint)))),

@@ -78,6 +78,7 @@ function buildSchema() {
     params: z
       .record(z.string(), z.string("must be text").max(MAX_TEXT, "is too long"), "must be an object")
       .default({}),
+    handshakeUntil: z.iso.datetime({ offset: true, error: "must be a time such as 2027-01-31T00:00:00Z" }).nullish(),
     custom: z.unknown().optional(),
   });
 

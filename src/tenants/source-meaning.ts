@@ -4,8 +4,9 @@ import { providerNames, providerRow } from "../providers/catalogue.ts";
 import { pointerTokens } from "../providers/refs.ts";
 import type { ProviderRow } from "../providers/row.ts";
 import { parseCustomRow } from "../providers/schema/row.ts";
-import { checkParams, checkSecret, secretIsNeeded } from "../providers/secret.ts";
+import { checkParams, checkSecret, secretIsHandedOver, secretIsNeeded } from "../providers/secret.ts";
 import type { ConfigContext } from "./context.ts";
+import { WINDOW_MS } from "./handshake-window.ts";
 import { isJsonObject, itemsOf, memberAt } from "./json.ts";
 import { pathText } from "./problems.ts";
 
@@ -35,6 +36,7 @@ export function sourceProblems(source: unknown, path: readonly string[], context
     return problems;
   }
   problems.push(...secretProblems(source, path, row));
+  problems.push(...windowProblems(source, path, row, context));
   const params = textMembers(memberAt(source, "params"));
   const hasSecret = itemsOf(memberAt(source, "secrets")).length > 0;
   for (const { name, problem } of checkParams(row, params, hasSecret)) add(["params", name], problem);
@@ -68,7 +70,7 @@ function customRow(custom: unknown, path: readonly string[], problems: InputProb
 function secretProblems(source: unknown, path: readonly string[], row: ProviderRow): InputProblem[] {
   const problems: InputProblem[] = [];
   const secrets = itemsOf(memberAt(source, "secrets"));
-  if (secrets.length === 0 && secretIsNeeded(row)) {
+  if (secrets.length === 0 && secretIsNeeded(row) && !secretIsHandedOver(row)) {
     problems.push({
       path: pathText([...path, "secrets"]),
       message: `must have 1 to 8 secrets: without one nothing can be verified. ${row.setup.secret}`,
@@ -90,6 +92,22 @@ function secretProblems(source: unknown, path: readonly string[], row: ProviderR
     }
   });
   return problems;
+}
+
+/** A window in which a stranger may set the secret is opened by expect-handshake, and is short [I7]. */
+function windowProblems(
+  source: unknown,
+  path: readonly string[],
+  row: ProviderRow,
+  context: ConfigContext,
+): InputProblem[] {
+  const until = memberAt(source, "handshakeUntil");
+  const untilMs = typeof until === "string" ? Date.parse(until) : Number.NaN;
+  if (Number.isNaN(untilMs)) return [];
+  const at = pathText([...path, "handshakeUntil"]);
+  if (!secretIsHandedOver(row)) return [{ path: at, message: `only goes with a provider that hands over its secret` }];
+  const isLong = untilMs > context.nowMs + WINDOW_MS;
+  return isLong ? [{ path: at, message: "must be at most 15 minutes ahead: use expect-handshake" }] : [];
 }
 
 function needsPublicUrl(row: ProviderRow): boolean {

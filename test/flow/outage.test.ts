@@ -10,7 +10,9 @@ afterEach(() => {
   stopClock();
 });
 
-test("[V12] [X5] 120 events accepted while the origin answers 503 all arrive after it recovers, none dead", { timeout: 30_000 }, async () => {
+test("[V12] [X5] 120 events accepted while the origin answers 503 all arrive after it recovers, none dead", {
+  timeout: 30_000,
+}, async () => {
   const origin = new Origin();
   origin.answer = () => status(503);
   const tenant = await Tenant.create();
@@ -28,7 +30,13 @@ test("[V12] [X5] 120 events accepted while the origin answers 503 all arrive aft
   origin.answer = () => status(204);
   await tenant.runFor(3_600_000);
   const after = await tenant.stats();
-  expect(after.destinations["origin"]).toMatchObject({ offered: 120, delivered: 120, backlog: 0, dead: 0, state: "closed" });
+  expect(after.destinations["origin"]).toMatchObject({
+    offered: 120,
+    delivered: 120,
+    backlog: 0,
+    dead: 0,
+    state: "closed",
+  });
   expect(isBalanced(after)).toBe(true);
   expect([...origin.counts().values()]).toEqual(ids.map(() => 1));
   expect(new Set(origin.ids())).toEqual(new Set(ids.map((id) => `in:${id}`)));
@@ -45,7 +53,9 @@ const places: readonly (readonly [string, number])[] = [
   ["middle", 20],
   ["end", 39],
 ];
-const cases = poisons.flatMap(([kind, answer]) => places.map(([place, index]) => [kind, place, answer, index] as const));
+const cases = poisons.flatMap(([kind, answer]) =>
+  places.map(([place, index]) => [kind, place, answer, index] as const),
+);
 
 test.each(cases)(
   "[V9] [V10] [V22] [FR 53] of 40 events one gets %s, at the %s: 39 arrive once, the one is dead after 4 charged attempts",

@@ -127,6 +127,7 @@ const FLEETING = new Set([
   "wasIdle",
   "receivedAt",
   "job",
+  "alerts",
 ]);
 
 function lasting(value: unknown): unknown {
