@@ -1,13 +1,11 @@
 /** Whether one more event may be stored [R1] [R3] [L4]: tokens in memory, and what stands against storing anything. */
 import { unreachable } from "../core/assert.ts";
 import { admit, type Bucket, fullBucket, rebuildBucket, refill } from "../core/rate-limit.ts";
+import { OBJECT_BYTES_MAX } from "../core/segments.ts";
 import type { Log } from "../log/log.ts";
 import type { TenantConfig } from "../tenants/config.ts";
 import type { IngestAnswer, IngestCall } from "./contract.ts";
 import type { Roster } from "./roster.ts";
-
-/** An object holds no more than this; the platform's limit is 10 GB [L4]. */
-const OBJECT_BYTES_MAX = 8_000_000_000;
 
 export type Refusal = Extract<IngestAnswer, { kind: "rate-limited" | "unavailable" }>;
 

@@ -140,7 +140,7 @@ export class RetentionTurns {
       sizeBytes: this.#sizeBytes(segment),
       endedAtMs: this.#endedAtMs(segment),
     }));
-    const overdue = settled.slice(0, overdueCount(ages, config, nowMs));
+    const overdue = settled.slice(0, overdueCount(ages, config, nowMs, this.#log.sizeBytes));
     return overdue.find((segment) => (this.#staying.get(segment.id) ?? 0) <= nowMs) ?? null;
   }
 

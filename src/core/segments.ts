@@ -26,11 +26,26 @@ export function bodySegmentBytesMax(retainBytes: number): number {
 export const COPY_EVENTS_MAX = 100;
 export const COPY_BYTES_MAX = 8_000_000;
 
+/** An object holds no more than this; the platform's limit is 10 GB [L4]. */
+export const OBJECT_BYTES_MAX = 8_000_000_000;
+/** From here on settled events go before their retention is over, so that intake need not stop. */
+export const OBJECT_BYTES_CROWDED = 7_500_000_000;
+
 /**
  * How many of the settled segments (oldest first) are over: past their time, or more than `retainBytes` in all, the
- * oldest going first [L2].
+ * oldest going first [L2]; in an object that is crowded the oldest in any case [L4].
  */
-export function overdueCount(settled: readonly SettledSegment[], retention: Retention, nowMs: number): number {
+export function overdueCount(
+  settled: readonly SettledSegment[],
+  retention: Retention,
+  nowMs: number,
+  objectBytes: number,
+): number {
+  const overdue = overdueInAnyObject(settled, retention, nowMs);
+  return objectBytes >= OBJECT_BYTES_CROWDED ? Math.max(overdue, Math.min(1, settled.length)) : overdue;
+}
+
+function overdueInAnyObject(settled: readonly SettledSegment[], retention: Retention, nowMs: number): number {
   let bytes = settled.reduce((sum, segment) => sum + segment.sizeBytes, 0);
   let count = 0;
   for (const segment of settled) {
