@@ -17,6 +17,7 @@ export default defineConfig({
           name: "crash",
           include: ["test/crash/**/*.test.ts"],
           environment: "node",
+          fileParallelism: false,
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },

@@ -16,7 +16,12 @@ export interface Life {
 const SETTLE_TIMEOUT_MS = 60_000;
 
 /** Nothing is retained, so that segments go as soon as they are sealed and delivered. Key segments outlive the run. */
-export async function measureLife(bench: Bench, title: string, events: number, perSecondMax: number | null): Promise<Life> {
+export async function measureLife(
+  bench: Bench,
+  title: string,
+  events: number,
+  perSecondMax: number | null,
+): Promise<Life> {
   return bench.withRuntime(bench.spillway, async (runtime) => {
     const admin = new TenantAdmin(runtime.origin, "t0");
     await admin.configure(

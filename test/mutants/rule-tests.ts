@@ -12,7 +12,16 @@ export type RuleTestRun =
   /** No test of these rules ran to an end: the code does not even load, or there is no such test. */
   | { readonly kind: "no-test-ran"; readonly output: string };
 
-const RUN_TIMEOUT_MS = 180_000;
+/** How a run of tests ends before all of them have been run. */
+export interface RunLimits {
+  readonly stopAtFirstFailure: boolean;
+  readonly timeoutMs: number;
+}
+
+/** For one mutant: it is found out by the first test that fails. */
+export const MUTANT_LIMITS: RunLimits = { stopAtFirstFailure: true, timeoutMs: 180_000 };
+/** For the tests of all rules together, without a mutant. */
+export const BASELINE_LIMITS: RunLimits = { stopAtFirstFailure: false, timeoutMs: 1_200_000 };
 
 /** The part of Vitest's JSON report that matters here. */
 interface JsonReport {
@@ -33,7 +42,7 @@ export function testFilesOf(projectDir: string, rules: readonly string[]): reado
 }
 
 /** Runs, in the tree at `dir`, every test whose name carries one of the rules. */
-export async function runRuleTests(dir: string, rules: readonly string[], stopAtFirst: boolean): Promise<RuleTestRun> {
+export async function runRuleTests(dir: string, rules: readonly string[], limits: RunLimits): Promise<RuleTestRun> {
   const files = testFilesOf(dir, rules);
   if (files.length === 0) return { kind: "no-test-ran", output: `no test file names ${rules.join(", ")}` };
   const reportPath = join(dir, "mutant-report.json");
@@ -41,7 +50,11 @@ export async function runRuleTests(dir: string, rules: readonly string[], stopAt
 
   const names = `\\[(${rules.join("|")})\\]`;
   const vitest = [join(dir, "node_modules/vitest/vitest.mjs"), "run", "-t", names, ...files];
-  const reporting = ["--reporter=json", `--outputFile=${reportPath}`, ...(stopAtFirst ? ["--bail=1"] : [])];
+  const reporting = [
+    "--reporter=json",
+    `--outputFile=${reportPath}`,
+    ...(limits.stopAtFirstFailure ? ["--bail=1"] : []),
+  ];
   // In a group of its own, so that a runtime which hangs ends with it.
   const child = spawn(process.execPath, [...vitest, ...reporting], {
     cwd: dir,
@@ -59,7 +72,7 @@ export async function runRuleTests(dir: string, rules: readonly string[], stopAt
   const timer = setTimeout(() => {
     hasTimedOut = true;
     if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
-  }, RUN_TIMEOUT_MS);
+  }, limits.timeoutMs);
   await once(child, "close");
   clearTimeout(timer);
   return hasTimedOut ? { kind: "timed-out" } : judged(reportPath, output);

@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { type Mutant, mutantTitle, mutated } from "./mutant.ts";
 import { MUTANTS } from "./mutants.ts";
-import { runRuleTests } from "./rule-tests.ts";
+import { BASELINE_LIMITS, MUTANT_LIMITS, runRuleTests } from "./rule-tests.ts";
 import { Tree } from "./tree.ts";
 import { type Verdict, verdictOf } from "./verdict.ts";
 
@@ -49,7 +49,7 @@ async function isBaselineSound(trees: readonly Tree[], selected: readonly Mutant
   const [tree] = trees;
   if (tree === undefined) return true;
   const rules = [...new Set(selected.map((mutant) => mutant.rule))];
-  const baseline = await runRuleTests(tree.dir, rules, false);
+  const baseline = await runRuleTests(tree.dir, rules, BASELINE_LIMITS);
   if (baseline.kind === "passed") {
     console.log(`${baseline.passedCount} tests of ${rules.length} rules pass without a mutant`);
     return true;
@@ -65,7 +65,7 @@ async function tryAll(trees: readonly Tree[], selected: readonly Mutant[]): Prom
     trees.map(async (tree) => {
       for (let mutant = waiting.shift(); mutant !== undefined; mutant = waiting.shift()) {
         const { rule } = mutant;
-        const run = await tree.withMutant(mutant, () => runRuleTests(tree.dir, [rule], true));
+        const run = await tree.withMutant(mutant, () => runRuleTests(tree.dir, [rule], MUTANT_LIMITS));
         const verdict = verdictOf(run);
         verdicts.push(verdict);
         const detail = verdict.kind === "killed" ? verdict.by : verdict.kind === "broken" ? verdict.why : "";
