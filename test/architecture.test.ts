@@ -39,7 +39,7 @@ const onlyIn: readonly { readonly what: string; readonly pattern: RegExp; readon
     pattern: /\bDate\.now\(|new Date\(\)/,
     files: /^(buffer|gate\/origin-gate|ingress|admin|index|env|providers\/fetch|tenants\/cache)/,
   },
-  { what: "randomness", pattern: /\bMath\.random\b/, files: /^(buffer\/tenant-buffer|ingress|index)/ },
+  { what: "randomness", pattern: /\bMath\.random\b/, files: /^(buffer\/tenan|ingress|index)/ },
   { what: "the alarm", pattern: /\.(setAlarm|deleteAlarm)\(/, files: /^buffer\/wake\.ts$/ },
   { what: "the environment", pattern: /\bprocess\.env\b/, files: /^(env|cli)/ },
 ];

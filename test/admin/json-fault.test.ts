@@ -57,7 +57,7 @@ test("[O2] what the runtime takes for JSON has no fault, and nothing else is wit
   );
 });
 
-test("[O2] a place is given as editors count", () => {
+test("[O2] [O15] a place is given as editors count", () => {
   expect(placeOf('{\n  "a": x\n}', 9)).toEqual({ line: 2, column: 8 });
   expect(placeOf("x", 0)).toEqual({ line: 1, column: 1 });
 });

@@ -1,3 +1,4 @@
+import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { RetentionTurns, type Turn } from "../../src/buffer/retention.ts";
 import { COPY_BYTES_MAX, COPY_EVENTS_MAX } from "../../src/core/segments.ts";
@@ -133,6 +134,25 @@ describe("by size", () => {
     for (const turn of copying) expect(turn.copiedBytes).toBeLessThanOrEqual(COPY_BYTES_MAX + 1_000_000);
     expect(COPY_EVENTS_MAX).toBe(100);
   });
+});
+
+test("[L4] an object that is nearly full makes room by settled events, oldest first, until there is enough", async () => {
+  new Origin();
+  const tenant = await Tenant.create({ retainBytes: 4_000_000 });
+  await runInDurableObject(tenant.stub, (_, { storage }) => {
+    const real = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(storage.sql), "databaseSize")?.get;
+    // The object is 2 MB short of being crowded, beside what is stored in this test.
+    Object.defineProperty(storage.sql, "databaseSize", {
+      configurable: true,
+      get: () => 7_498_000_000 + (real?.call(storage.sql) as number),
+    });
+  });
+  await ingest(tenant, await manyCalls(tenant, "e", 900, 4_096));
+  for (let run = 0; run < 10; run += 1) await tenant.runAlarm();
+  expect(await tenant.ledger()).toMatchObject({ delivered: 900, backlog: 0 });
+  expect((await tenant.stats()).storage.bytes).toBeLessThan(7_500_000_000 + 10_000);
+  expect((await tenant.calls.body("in:e0")).kind).toBe("expired");
+  expect((await tenant.calls.body("in:e899")).kind).toBe("body");
 });
 
 describe("by time", () => {

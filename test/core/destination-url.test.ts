@@ -200,7 +200,7 @@ describe("[V17] destination URLs", () => {
     );
   });
 
-  test("[V17] ALLOW_INSECURE_DESTINATIONS lifts scheme and host, and nothing that could not be called", () => {
+  test("[V17] [V33] ALLOW_INSECURE_DESTINATIONS lifts scheme and host, and nothing that could not be called", () => {
     expect(reasonOf("http://127.0.0.1:9000/hook", LOCAL)).toBe("ok");
     expect(reasonOf("http://localhost:9000/hook", LOCAL)).toBe("ok");
     expect(reasonOf("https://[::1]:9000/hook", LOCAL)).toBe("ok");

@@ -24,8 +24,8 @@ test.each([
 test("[L2] segments go by age, oldest first, each when its own retention is over", () => {
   const ages = [5, 4, 3, 2].map((days) => ({ sizeBytes: 1, endedAtMs: NOW_MS - days * DAY_SECONDS * 1000 }));
   const retention = { retainSeconds: 3 * DAY_SECONDS, retainBytes: 1_000 };
-  expect(overdueCount(ages, retention, NOW_MS)).toBe(3);
-  expect(overdueCount(ages, retention, NOW_MS - 1)).toBe(2);
+  expect(overdueCount(ages, retention, NOW_MS, 0)).toBe(3);
+  expect(overdueCount(ages, retention, NOW_MS - 1, 0)).toBe(2);
 });
 
 test("[L2] as many go as must for the rest to be within retainBytes, and not one more", () => {
@@ -33,12 +33,20 @@ test("[L2] as many go as must for the rest to be within retainBytes, and not one
   fc.assert(
     fc.property(sizes, fc.integer({ min: 0, max: 500 }), (sizeBytes, retainBytes) => {
       const settled: SettledSegment[] = sizeBytes.map((size) => ({ sizeBytes: size, endedAtMs: NOW_MS }));
-      const count = overdueCount(settled, { retainSeconds: DAY_SECONDS, retainBytes }, NOW_MS);
+      const count = overdueCount(settled, { retainSeconds: DAY_SECONDS, retainBytes }, NOW_MS, 0);
       const left = (from: number): number => sizeBytes.slice(from).reduce((sum, size) => sum + size, 0);
       expect(left(count)).toBeLessThanOrEqual(retainBytes);
       if (count > 0) expect(left(count - 1)).toBeGreaterThan(retainBytes);
     }),
   );
+});
+
+test("[L4] in a crowded object the oldest settled segment goes before its time, and where none is settled, none", () => {
+  const settled = [1, 2].map(() => ({ sizeBytes: 1_000, endedAtMs: NOW_MS }));
+  const retention = { retainSeconds: DAY_SECONDS, retainBytes: 10_000 };
+  expect(overdueCount(settled, retention, NOW_MS, 7_499_999_999)).toBe(0);
+  expect(overdueCount(settled, retention, NOW_MS, 7_500_000_000)).toBe(1);
+  expect(overdueCount([], retention, NOW_MS, 7_500_000_000)).toBe(0);
 });
 
 test.each([

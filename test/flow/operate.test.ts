@@ -98,7 +98,7 @@ test("[X8] search finds events by source, type and state, page by page, newest f
   expect(await dead.json()).toMatchObject({ items: [{ id: "in:evt_3", states: { origin: "dead" } }], cursor: null });
 });
 
-test("[V16] [V21] [X5] filters are exact, and a destination added later begins with now or with the oldest", async () => {
+test("[V16] [V21] [X5] [V34] filters are exact, and a destination added later begins with now or with the oldest", async () => {
   const origin = new Origin();
   const all = { kind: "http", url: "https://origin.test/all", batch: { flushDelayMs: 0 } };
   const tenant = await Tenant.create({ destinations: { all } });
@@ -134,7 +134,7 @@ test("[V16] [V21] [X5] filters are exact, and a destination added later begins w
   expect(stats.destinations["invoices"]).toMatchObject({ offered: 0, delivered: 0, filtered: 0 });
 });
 
-test("[S1] [S2] 1 → 4 → 2 shards: nothing is stored twice, nothing lost, and the ledger is the tenant's", async () => {
+test("[S1] [S2] [S4] 1 → 4 → 2 shards: nothing is stored twice, nothing lost, and the ledger is the tenant's", async () => {
   const origin = new Origin();
   const tenant = await Tenant.create();
   const ids = Array.from({ length: 40 }, (_, index) => `evt_${index}`);

@@ -86,7 +86,7 @@ test("[I6] [FR 15] a missing, a wrong and a cut signature hear one plain 401, an
   expect((await tenant.post("evt_1", "{}")).status).toBe(202);
 });
 
-test("[I1] [FR 37] other methods are 405 with Allow, for a tenant that exists and for one that does not", async () => {
+test("[I1] [FR 37] [I17] other methods are 405 with Allow, for a tenant that exists and for one that does not", async () => {
   const tenant = await Tenant.create();
   for (const method of ["GET", "HEAD", "PUT", "DELETE", "PATCH", "OPTIONS"]) {
     for (const name of [tenant.name, "nobody"]) {

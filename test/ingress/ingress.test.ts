@@ -95,7 +95,7 @@ test("[I6] a request that fails verification hears one plain 401, and the reason
   expect(reasons).toEqual(new Set(["missing-signature", "malformed-signature", "signature-mismatch"]));
 });
 
-test("[I15] a flood of one kind of forgery writes one line in 10 s, which says how many were held back", async () => {
+test("[I15] [I18] a flood of one kind of forgery writes one line in 10 s, which says how many were held back", async () => {
   const site = await siteWith();
   for (let i = 0; i < 50; i++) await site.send("/webhook/acme?key=sesame", { body: "{}" });
   expect(site.lines).toHaveLength(1);

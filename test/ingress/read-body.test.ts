@@ -77,7 +77,7 @@ test("[I3] a false length does not cut or stretch what came", async () => {
   expect(long.kind === "body" && long.bytes.length).toBe(40_000);
 });
 
-test("[I4] a body that stops coming is cut off, small or large, declared or not", async () => {
+test("[I4] [I16] a body that stops coming is cut off, small or large, declared or not", async () => {
   for (const declared of [100, 100_000, undefined]) {
     const body = chunked([bytes(10)], true);
     const options = { limitMs: 20, ...(declared === undefined ? {} : { declared }) };

@@ -80,7 +80,7 @@ describe("handshakes and probes", () => {
       arrival({ "x-zm-request-timestamp": String(T), "x-zm-signature": signature }, zoomBody),
     );
 
-  test("[FR 30] Zoom's check is answered only when it is signed", async () => {
+  test("[FR 30] [P10] Zoom's check is answered only when it is signed", async () => {
     const answer = await zoom("v0=6e2c55e55d2639b2d0fe2039bbe4e50fa48b1ecbcc5b8f17a2c4e16edc12dd4a");
     expect(answer).toMatchObject({ status: 200, headers: { "content-type": "application/json" } });
     expect(JSON.parse(answer?.body ?? "")).toEqual({
@@ -90,7 +90,7 @@ describe("handshakes and probes", () => {
     expect(await zoom(`v0=${"0".repeat(64)}`)).toBeNull();
   });
 
-  test("[FR 31] Slack's question is answered only when it is signed", async () => {
+  test("[FR 31] [P10] Slack's question is answered only when it is signed", async () => {
     const body = '{"token":"x","challenge":"chal-0001","type":"url_verification"}';
     const headers = {
       "x-slack-request-timestamp": String(T),

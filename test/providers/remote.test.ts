@@ -43,7 +43,7 @@ function at(headers: Record<string, string>, body = "{}", laterMs = 0) {
 const timeless = { ...claims, exp: T + 1_000_000_000 };
 
 describe("keys that a provider publishes", () => {
-  test("[P2] Google's keys come from one address, once, and the account must be the named one", async () => {
+  test("[P2] [P6] Google's keys come from one address, once, and the account must be the named one", async () => {
     hour++;
     const fetched = stub(() => new Response(jwks("k1")));
     const check = async (from: typeof pubsub, token: string) => {

@@ -95,7 +95,7 @@ describe("a row of one's own", () => {
     expect(problems((row) => Reflect.deleteProperty(row.scheme, "time"))).toEqual(["scheme.time"]);
   });
 
-  test("[P2] never makes this program call out", () => {
+  test("[P2] [P7] never makes this program call out", () => {
     const jwt = {
       kind: "jwt",
       from: "header:authorization",

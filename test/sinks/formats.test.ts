@@ -152,7 +152,7 @@ describe("[V3] format single", () => {
     expect(decodeURIComponent(request.headers.get("spillway-type") ?? "")).toBe(type);
   });
 
-  test("[V3] kept headers never replace ours, nor those of the connection", async () => {
+  test("[V3] [V28] kept headers never replace ours, nor those of the connection", async () => {
     const headers = {
       "webhook-id": "theirs",
       "webhook-signature": "v1,theirs",
@@ -223,7 +223,7 @@ describe("[V3] format cloudevents", () => {
     expect(second).toMatchObject({ id: "gh:2", type: "webhook.stripe", spillwayreplay: true });
   });
 
-  test("[V3] [I3] a JSON body is put in word for word, digits of long numbers included", async () => {
+  test("[V3] [I3] [V29] a JSON body is put in word for word, digits of long numbers included", async () => {
     const body = '{ "n": 12345678901234567890,\r\n "f": 1.0, "u": "\\u00e9" }';
     const request = await sent({ format: "cloudevents" }, delivery([event({ body: bytes(body) })]));
     expect(request.text).toContain(`"data":${body}}`);

@@ -43,7 +43,7 @@ describe("[V6] what an answer means", () => {
     expect(await answered(new Response("no", { status }))).toMatchObject({ kind: "refused", status, excerpt: "no" });
   });
 
-  test.each(statuses(300, 399))("[V6] [V8] %i is failed, and nobody follows it", async (status) => {
+  test.each(statuses(300, 399))("[V6] [V8] [V31] %i is failed, and nobody follows it", async (status) => {
     const fetcher = vi.fn<Fetcher>(
       async () =>
         new Response(bodyFor(status), { status, headers: { location: "https://169.254.169.254/x?token=1#a" } }),
@@ -120,7 +120,7 @@ describe("[V6] what an answer means", () => {
     expect(outcome).toMatchObject({ kind: "failed", cause: "network", status: null });
   });
 
-  test("[V6] an answer whose body breaks off is failed, whatever its status", async () => {
+  test("[V6] [V32] an answer whose body breaks off is failed, whatever its status", async () => {
     for (const status of [200, 400, 410, 429, 500]) {
       const outcome = await answered(new Response(brokenBody("begin"), { status }));
       expect(outcome).toMatchObject({ kind: "failed", cause: "network", status });

@@ -68,7 +68,7 @@ describe("[V4] signatures", () => {
     },
   );
 
-  test("[V4] timestamped signs `t.body` with the secret's text as well, once per secret", async () => {
+  test("[V4] [V30] timestamped signs `t.body` with the secret's text as well, once per secret", async () => {
     const request = await sent({ signature: "timestamped", format: "single", signingSecrets: [SECRET, OTHER_SECRET] });
     const timestamp = Math.floor(NOW_MS / 1_000);
     const mac = (secret: string) => createHmac("sha256", secret).update(`${timestamp}.${request.text}`).digest("hex");

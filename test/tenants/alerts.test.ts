@@ -31,19 +31,19 @@ test("[O9] [O2] alerts are taken with every default filled in, and a host for li
   expect(parsed(full)).toMatchObject({ kind: "config", warnings: [], config: { alerts: full } });
 });
 
-const refused: readonly (readonly [string, unknown, Readonly<Record<string, unknown>>?])[] = [
-  ["alerts.webhookUrl", { webhookUrl: "https://10.0.0.1/" }],
-  ["alerts.webhookUrl", { webhookUrl: "https://hooks.example.com/webhook/acme" }],
-  ["alerts.format", { ...WEBHOOK, format: "teams" }],
-  ["alerts.signingSecrets.0", { ...WEBHOOK, signingSecrets: ["not base64!"] }],
-  ["alerts.signingSecrets", { ...WEBHOOK, format: "slack" }],
-  ["alerts.email.to", { email: { from: "a@example.com", to: "b@example.com, c@example.com" } }],
-  ["alerts.email.from", { email: { from: "a@example.com\r\nBcc: x@example.com", to: "b@example.com" } }],
-  ["alerts.email.to", { email: { from: "a@example.com" } }],
-  ["alerts.silentSourceSeconds", { ...WEBHOOK, silentSourceSeconds: 299 }],
-  ["alerts.silentSourceSeconds", { ...WEBHOOK, silentSourceSeconds: 2_592_001 }],
+const refused: readonly (readonly [string, unknown, Readonly<Record<string, unknown>>])[] = [
+  ["alerts.webhookUrl", { webhookUrl: "https://10.0.0.1/" }, {}],
+  ["alerts.webhookUrl", { webhookUrl: "https://hooks.example.com/webhook/acme" }, {}],
+  ["alerts.format", { ...WEBHOOK, format: "teams" }, {}],
+  ["alerts.signingSecrets.0", { ...WEBHOOK, signingSecrets: ["not base64!"] }, {}],
+  ["alerts.signingSecrets", { ...WEBHOOK, format: "slack" }, {}],
+  ["alerts.email.to", { email: { from: "a@example.com", to: "b@example.com, c@example.com" } }, {}],
+  ["alerts.email.from", { email: { from: "a@example.com\r\nBcc: x@example.com", to: "b@example.com" } }, {}],
+  ["alerts.email.to", { email: { from: "a@example.com" } }, {}],
+  ["alerts.silentSourceSeconds", { ...WEBHOOK, silentSourceSeconds: 299 }, {}],
+  ["alerts.silentSourceSeconds", { ...WEBHOOK, silentSourceSeconds: 2_592_001 }, {}],
   ["alerts.silentSourceSeconds", { ...WEBHOOK, silentSourceSeconds: 3_600 }, { shards: 2 }],
-  ["alerts.chat", { chat: "yes" }],
+  ["alerts.chat", { chat: "yes" }, {}],
 ];
 
 test.each(refused)("[O9] [O2] [V17] %s is named for %j", (path, alerts, more) => {

@@ -85,7 +85,7 @@ test("[C4] of tenants that exist, those not asked for the longest are forgotten 
   expect(cache.peek("t1", 1)).toBeNull();
 });
 
-test("[C4] when KV fails, memory goes on being used; without memory the lookup is unavailable, and tried again soon", async () => {
+test("[C4] [C5] when KV fails, memory goes on being used; without memory the lookup is unavailable, and tried again soon", async () => {
   const kv = new FakeKv();
   await kv.put("acme", 1);
   const cache = cacheOver(kv);

@@ -132,7 +132,7 @@ test("[I9] a secret may say when it retires; one whose time has come is left out
   expect(JSON.stringify(config.input)).not.toContain("older-");
 });
 
-test("[I9] a rotation puts the new secret first and retires the others, none later than it would have", () => {
+test("[I9] [O14] a rotation puts the new secret first and retires the others, none later than it would have", () => {
   const base = withValue(minimal, "sources.internal.secrets", [
     "first-0123456789",
     { value: "second-0123456789", retiresAt: new Date(NOW_MS + 5_000).toISOString() },

@@ -64,7 +64,7 @@ test("[O3] nothing is sealed without a current key", async () => {
   await expect(sealConfig({ current: null, previous }, "acme", config, 1, "live")).rejects.toThrow("current key");
 });
 
-test("[O3] a fingerprint tells secrets of a tenant apart, and depends on the key and the tenant", async () => {
+test("[O3] [O16] a fingerprint tells secrets of a tenant apart, and depends on the key and the tenant", async () => {
   const acme = fingerprinter({ current, previous: null }, "acme");
   const first = await acme("secret-1");
   expect(first.fingerprint).toMatch(/^[0-9a-f]{12}$/);

@@ -52,7 +52,7 @@ describe("the wait before the next attempt", () => {
     expect(delays).toEqual([1, 30, 120, 600, 1_800, 1_800, 1_800]);
   });
 
-  test("[V10] a schedule of n delays makes n + 1 attempts, never more than maxAttempts", () => {
+  test("[V10] [V36] a schedule of n delays makes n + 1 attempts, never more than maxAttempts", () => {
     expect(attemptCountMax(settingsWith().retry)).toBe(15);
     expect(attemptCountMax(settingsWith({ retry: { scheduleSeconds: [0, 30, 120, 600, 1_800] } }).retry)).toBe(6);
     expect(attemptCountMax(settingsWith({ retry: { maxAttempts: 3, scheduleSeconds: [1, 2, 3, 4] } }).retry)).toBe(3);

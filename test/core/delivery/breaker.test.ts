@@ -104,7 +104,7 @@ describe("open", () => {
     expect(simulation.requests.length).toBe(10);
   });
 
-  test("[V11] an arrival is the probe at once where fewer than ten different events opened it", () => {
+  test("[V11] [V39] an arrival is the probe at once where fewer than ten different events opened it", () => {
     const simulation = new Simulation({ settings: settingsWith(), origin: poisoned([1, 2, 3], DOWN) });
     simulation.arrive(3);
     simulation.run(3_600_000, () => simulation.state() === "open");

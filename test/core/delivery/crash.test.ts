@@ -10,7 +10,7 @@ vi.setConfig({ testTimeout: 60_000 });
 const AT_ONCE = settingsWith({ batch: { maxEvents: 10, flushDelayMs: 0 } });
 
 describe("an event that kills the object", () => {
-  test("[V26] is dead after five unfinished runs; its neighbours are delivered once each", () => {
+  test("[V26] [V41] is dead after five unfinished runs; its neighbours are delivered once each", () => {
     for (const seq of [1, 4, 10]) {
       const simulation = new Simulation({ settings: AT_ONCE, origin: poisoned([seq], "crash") });
       simulation.arrive(10);

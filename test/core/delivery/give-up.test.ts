@@ -71,7 +71,7 @@ describe("an outage", () => {
     expect(simulation.tenant.delivered.size).toBe(100);
   });
 
-  test("[V12] one failed attempt long ago does not make it one either", () => {
+  test("[V12] [V40] one failed attempt long ago does not make it one either", () => {
     const simulation = new Simulation({ settings: AT_ONCE, origin: until(START_MS + 1_000, always(DOWN)) });
     simulation.arrive(100);
     simulation.run(900);

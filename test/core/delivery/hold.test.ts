@@ -60,7 +60,7 @@ describe("how long", () => {
     expect(timedTrace(simulation.requests)).toEqual(["0 fresh 1: 503", "7200 aside 1: 200"]);
   });
 
-  test("[V7] even then it does not hold an event that arrives later for more than 60 s", () => {
+  test("[V7] [V38] even then it does not hold an event that arrives later for more than 60 s", () => {
     const simulation = new Simulation({ settings: AT_ONCE, origin: poisoned([1], busy(7_200)) });
     simulation.arrive(1);
     simulation.arrive(1, 10_000);
@@ -134,7 +134,7 @@ describe("whose fault", () => {
     expect(event?.charged).toBeGreaterThan(5);
   });
 
-  test("[V7] a busy event in a batch is found: the batch is taken apart once others were accepted meanwhile", () => {
+  test("[V7] [V37] a busy event in a batch is found: the batch is taken apart once others were accepted meanwhile", () => {
     const settings = settingsWith({ batch: { maxEvents: 8, flushDelayMs: 0 } });
     const simulation = new Simulation({ settings, origin: poisoned([3], busy(10)) });
     simulation.arriveEvenly(200, HOUR_MS / 2);
@@ -143,7 +143,7 @@ describe("whose fault", () => {
     expect(simulation.tenant.aside.all()).toMatchObject([{ seq: 3 }]);
   });
 
-  test("[V7] Busy answers charge nobody, open no breaker and do not slow the retries down", () => {
+  test("[V7] [V37] Busy answers charge nobody, open no breaker and do not slow the retries down", () => {
     const simulation = new Simulation({
       settings: AT_ONCE,
       origin: until(START_MS + HOUR_MS, always({ status: 429 })),

@@ -36,7 +36,7 @@ describe("batchItemFailures", () => {
     expect(simulation.tenant.delivered.size).toBe(3);
   });
 
-  test("[V22] an answer that names all of several charges nobody; the breaker opens after enough of them", () => {
+  test("[V22] [V43] an answer that names all of several charges nobody; the breaker opens after enough of them", () => {
     const simulation = new Simulation({ settings: AT_ONCE, origin: (post) => ({ status: 200, refusedIds: post.ids }) });
     simulation.arrive(400);
     simulation.run(10_000);

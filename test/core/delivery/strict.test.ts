@@ -111,7 +111,7 @@ describe("a head that fails", () => {
     expect(probes.every((request) => request.seqs.length === 1 && request.seqs[0] === 1)).toBe(true);
   });
 
-  test("[V15] an outage of 70 hours: under 400 requests, none dead, all delivered in order", () => {
+  test("[V15] [V42] an outage of 70 hours: under 400 requests, none dead, all delivered in order", () => {
     const simulation = new Simulation({ settings: STRICT, origin: until(START_MS + 70 * HOUR_MS, always(DOWN)) });
     simulation.arrive(5_000);
     simulation.run(70 * HOUR_MS);

@@ -1,6 +1,7 @@
 import { inFile, type Mutant } from "../mutant.ts";
 
 const http = inFile("src/sinks/http.ts");
+const request = inFile("src/sinks/request.ts");
 const classify = inFile("src/sinks/classify.ts");
 const signing = inFile("src/sinks/signing.ts");
 const itemFailures = inFile("src/sinks/item-failures.ts");
@@ -14,7 +15,7 @@ const destinationUrl = inFile("src/core/destination-url.ts");
 export const SENDING_MUTANTS: readonly Mutant[] = [
   http("V8", 'redirect: "manual"', 'redirect: "follow"'),
   http("V8", "if (timer !== undefined) clearTimeout(timer);", ""),
-  http("V17", "String(delivery.hops + 1)", "String(delivery.hops)"),
+  request("V17", "String(delivery.hops + 1)", "String(delivery.hops)"),
   classify("V6", "new Set([400, 409, 413, 414, 415, 422])", "new Set([400, 409, 413, 414, 415])"),
   classify("V6", "(status === 503 && retryAfterMs !== null)", "status === 503"),
   classify(
