@@ -13,7 +13,7 @@ const DEDUPE_WINDOW_MAX_SECONDS = 2_592_000;
  * `input` is what the operator wrote, kept for `PATCH`; `checked` is what the schema made of it; `linkHost` is a host this
  * Worker is known by.
  */
-export function buildConfig(checked: ConfigInput, input: unknown, linkHost: string | null): TenantConfig {
+export function buildConfig(checked: ConfigInput, input: unknown, linkHost: string | null = null): TenantConfig {
   const sources = Object.fromEntries(Object.entries(checked.sources).map(([id, source]) => [id, buildSource(source)]));
   const destinations = Object.entries(checked.destinations ?? {});
   return {
