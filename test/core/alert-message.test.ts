@@ -45,13 +45,13 @@ test("[O9] the same alert raised again is told an hour after the last time at th
   expect(afterRaised(told, 2 * HOUR_MS).message?.nextTryAtMs).toBe(2 * HOUR_MS);
 });
 
-test("[O9] an alert that ends before anybody heard of it, or that told of something past, ends silently", () => {
+test("[O9] [O19] an alert that ends before anybody heard of it, or that told of something past, ends silently", () => {
   expect(afterCleared(afterRaised(UNTOLD, 0), "breaker-open", 0, 10).message).toBeNull();
   const told = tried(afterRaised(UNTOLD, 0), 0, TAKEN, { kind: "event-refused", clearedAtMs: null });
   expect(afterCleared(told, "event-refused", 0, 86_400_000).message).toBeNull();
 });
 
-test("[O9] five tries, further and further apart, then it is given up and the reason stays", () => {
+test("[O9] [O19] five tries, further and further apart, then it is given up and the reason stays", () => {
   let telling = afterRaised(UNTOLD, 0);
   const times: number[] = [];
   for (let atMs = telling.message?.nextTryAtMs ?? null; atMs !== null; atMs = telling.message?.nextTryAtMs ?? null) {

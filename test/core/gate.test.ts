@@ -19,7 +19,7 @@ function countWithin(arrivals: readonly Arrival[], fromMs: number, toMs: number)
   return arrivals.filter((arrival) => arrival.atMs >= fromMs && arrival.atMs < toMs).length;
 }
 
-test("[V27] 20 tenants, 32 at once, a minute of outage: never more, everybody's turn, 32 in the first second after it", () => {
+test("[V27] [V45] 20 tenants, 32 at once, a minute of outage: never more, everybody's turn, 32 in the first second after it", () => {
   const downFromMs = 30_000;
   const downUntilMs = 90_000;
   const host = {
@@ -81,7 +81,7 @@ test("[V27] a tenant with hung requests holds five of the permits, and gets them
   expect(gate.inFlight).toBe(8);
 });
 
-test("[V27] who has waited 20 s is told to ask again, and keeps its turn", () => {
+test("[V27] [V46] who has waited 20 s is told to ask again, and keeps its turn", () => {
   const { gate, nowMs } = openGate();
   const permits: number[] = [];
   for (let each = 0; each < 32; each += 1) gate.ask(`busy${each}`, 60_000, nowMs);

@@ -157,7 +157,7 @@ test("[O9] the first dead letter is told, then when their number doubles, an hou
   expect((await tenant.ledger()).dead).toBe(4);
 });
 
-test("[O9] an event refused with a new status is told once for its type", async () => {
+test("[O9] [O18] an event refused with a new status is told once for its type", async () => {
   const origin = new AlertedOrigin();
   const tenant = await Tenant.create({ alerts: ALERTS, sources: { in: { provider: "generic", secrets: [SECRET] } } });
   let code = 422;
@@ -211,7 +211,7 @@ test("[O9] a source that has been silent is told, and that it is heard again; an
   expect(origin.summary()).toEqual(["raised source-silent", "cleared source-silent"]);
 });
 
-test("[O9] who names an address while an alert is up is told of it; without one alerts are only shown", async () => {
+test("[O9] [O17] who names an address while an alert is up is told of it; without one alerts are only shown", async () => {
   const origin = new AlertedOrigin();
   origin.deliver = () => 500;
   const tenant = await Tenant.create();

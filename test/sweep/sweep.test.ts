@@ -72,7 +72,7 @@ test("[V20] (f) an object is registered by the first event and by one after an i
   expect((await run()).called).toEqual([]);
 });
 
-test("[V20] (f) an object with a backlog is not idle, however long nothing arrives", async () => {
+test("[V20] [O20] (f) an object with a backlog is not idle, however long nothing arrives", async () => {
   const origin = new Origin();
   origin.answer = () => new Response(null, { status: 500 });
   const tenant = await Tenant.create();
