@@ -26,7 +26,8 @@ export async function tryQuestion(
   const arrival = new WebhookArrival(request, NO_BODY, parts.fixedClockMs ?? startedAtMs);
   const answer = await answerHandshake(asked.row, verifySourceAt(asked, startedAtMs), arrival);
   if (answer === null || answer.storeSecret !== undefined) {
-    const note = { event: "webhook-rejected", code: "handshake", source: asked.id } as const;
+    const detail = "the provider's question about the address does not fit: compare verifyToken, secret and params";
+    const note = { event: "webhook-rejected", code: "handshake", source: asked.id, detail } as const;
     return { kind: "refused", response: unauthorized(), version, note };
   }
   return { kind: "answer", response: answerQuestion(answer) };
