@@ -16,8 +16,11 @@ import { purgeEvent, redriveEvent, replayEvent } from "./moves.ts";
 import type { Roster } from "./roster.ts";
 import { nextDead, nextStored, type Stretch } from "./walk.ts";
 
-/** Events looked at in one slice; a slice is one transaction. */
+/** Events looked at in one slice; a slice is one transaction, and nothing else happens to the object meanwhile [X10]. */
 const SLICE_ROWS_MAX = 200;
+/** While requests are on their way slices are short and rest in between, so that live events hardly notice [X2]. */
+const BUSY_SLICE_ROWS_MAX = 25;
+const BUSY_REST_MS = 20;
 /** Events put back at most that are not settled again [X2]. */
 const PUT_BACK_MAX = 1_000;
 /** While that many wait, a job looks again after this. */
@@ -87,7 +90,10 @@ export class JobRunner implements Chore {
     }
     const snapshot = this.#roster.snapshot();
     try {
-      const next = this.#log.transaction(() => this.#slice(job, call, nowMs));
+      const isBusy = this.#roster.all.some((destination) => destination.memory.live.flights.length > 0);
+      const rowsMax = isBusy ? BUSY_SLICE_ROWS_MAX : SLICE_ROWS_MAX;
+      const next = this.#log.transaction(() => this.#slice(job, call, rowsMax, nowMs));
+      if (isBusy) this.#notBeforeMs = nowMs + BUSY_REST_MS;
       this.#running = next.state === "running" ? [next, ...this.#running.slice(1)] : this.#running.slice(1);
     } catch (error) {
       // The job waits; delivery does not.
@@ -136,8 +142,8 @@ export class JobRunner implements Chore {
     }
   }
 
-  #slice(job: Job, call: JobCall, nowMs: number): Job {
-    const stretch = this.#stretch(call, job.nextSeq, job.throughSeq, SLICE_ROWS_MAX);
+  #slice(job: Job, call: JobCall, rowsMax: number, nowMs: number): Job {
+    const stretch = this.#stretch(call, job.nextSeq, job.throughSeq, rowsMax);
     const done = job.done + this.move(call, stretch.heads, job.id, nowMs);
     const isOver = stretch.nextSeq === null;
     const next: Job = {
