@@ -46,6 +46,8 @@ export class RetentionTurns {
     const dues: number[] = [];
     const expiryMs = this.#log.dead.nextExpiryMs();
     if (expiryMs !== null) dues.push(expiryMs);
+    const claimEndMs = this.#log.claims.nextEndMs();
+    if (claimEndMs !== null) dues.push(claimEndMs);
     const settled = this.#settledBodies();
     if (this.#overdueBody(settled, config, nowMs) !== null) dues.push(nowMs);
     for (const segment of settled) {
@@ -62,7 +64,7 @@ export class RetentionTurns {
   /** Does one turn, in a transaction of its own; true when something was done and another turn may find more. */
   turn(config: TenantConfig, nowMs: number): boolean {
     const turn = this.#log.transaction(
-      () => this.#expire(nowMs) ?? this.#dropBody(config, nowMs) ?? this.#dropKey(config, nowMs),
+      () => this.#expire(nowMs) ?? this.#endClaims(nowMs) ?? this.#dropBody(config, nowMs) ?? this.#dropKey(config, nowMs),
     );
     if (turn === null) return false;
     this.turns.push(turn);
@@ -85,6 +87,13 @@ export class RetentionTurns {
       }
     }
     return { droppedBytes: 0, copiedBytes: 0, expiredEvents };
+  }
+
+  /** Bytes that a queue's consumer may have fetched go, where nobody else needs them [V19]. */
+  #endClaims(nowMs: number): Turn | null {
+    const seqs = this.#log.claims.end(nowMs, EXPIRE_ROWS_MAX);
+    for (const seq of seqs) this.#roster.releaseKept(seq);
+    return seqs.length === 0 ? null : { droppedBytes: 0, copiedBytes: 0, expiredEvents: 0 };
   }
 
   #dropBody(config: TenantConfig, nowMs: number): Turn | null {

@@ -233,6 +233,7 @@ export class Roster {
     const isNeeded = this.#destinations.some(
       ({ name }) =>
         this.#log.aside.find(name, seq) !== null ||
+        this.#log.claims.has(name, seq) ||
         (this.#log.dead.find(name, seq) ?? this.#log.dead.ranges.find(name, seq))?.state === "dead",
     );
     if (!isNeeded) this.#log.events.dropKept(seq);

@@ -41,18 +41,6 @@ export class Keys {
     return null;
   }
 
-  /** As `find`, without the open segment, whose insert is its own check. */
-  findSealed(key: Uint8Array): KeyEntry | null {
-    const { keys } = this.#segments;
-    for (let index = keys.length - 1; index >= 0; index -= 1) {
-      const segment = keys[index];
-      if (segment === undefined || segment.sealed === null) continue;
-      const entry = this.#findIn(segment, key);
-      if (entry !== null) return entry;
-    }
-    return null;
-  }
-
   /** Enters a key in the open segment; false, and nothing written, when that segment has it already [D4]. */
   insert(segment: Segment, key: Uint8Array, seq: number, receivedAtMs: number, bodyDigest: Uint8Array): boolean {
     const written = this.#sql.run(

@@ -102,6 +102,7 @@ export class Log {
     this.meter.restore(this.segments.load());
     for (const meter of this.cursors.readAll().meters) this.meter.restore(meter);
     this.dead.ranges.reload();
+    this.claims.reload();
     this.alerts.load();
   }
 
