@@ -155,6 +155,35 @@ test("[L4] an object that is nearly full makes room by settled events, oldest fi
   expect((await tenant.calls.body("in:e899")).kind).toBe("body");
 });
 
+test("[L1] [V19] bytes that a queue's consumer may still fetch are copied out, and go when its time is over, whoever else is done with them", async () => {
+  const origin = new Origin();
+  origin.answer = (_request, events) => status(events.some(({ id }) => id === "in:e50") ? 400 : 200);
+  const tenant = await Tenant.create({
+    retainSeconds: 3_600,
+    deadLetterTtlSeconds: 86_400,
+    destinations: { origin: http("origin.test", { retry: { maxAttempts: 1 } }) },
+  });
+  await ingest(tenant, await manyCalls(tenant, "e", 300, 1_000));
+  await tenant.runFor(60_000);
+  const untilMs = Date.now() + 14 * DAY_MS;
+  await tenant.sql(
+    `INSERT INTO claim (destination, seq, until_ms) VALUES ('origin', 51, ${untilMs}), ('origin', 7, ${untilMs})`,
+  );
+  await tenant.evict();
+  await tenant.runFor(4 * HOUR_MS);
+  expect(await tables(tenant, "body_*")).toEqual([]);
+  // The dead letter expires after a day; the claim on the same event lasts.
+  await tenant.runFor(2 * DAY_MS);
+  expect(await tenant.ledger()).toMatchObject({ delivered: 299, expired: 1, dead: 0 });
+  expect(await tenant.sql("SELECT seq FROM kept")).toEqual([{ seq: 7 }, { seq: 51 }]);
+  await tenant.runFor(12 * DAY_MS);
+  expect(await tenant.sql("SELECT seq FROM kept")).toEqual([]);
+  expect(await tenant.sql("SELECT seq FROM claim")).toEqual([]);
+  await tenant.runFor(DAY_MS);
+  expect((await tenant.stats()).storage.segments).toBe(0);
+  expect(await tenant.alarmAtMs()).toBeNull();
+});
+
 describe("by time", () => {
   test("[L3] [L2] everything delivered, every retention over, every segment dropped, evicted: the next event is delivered, and numbers go on", async () => {
     const origin = new Origin();
