@@ -1,7 +1,7 @@
 import type { Arrival, VerifySource } from "../arrival.ts";
 import { decodeInto } from "../bytes.ts";
 import { digestSizeBytes, hmacKeys, verifyHmac } from "../crypto.ts";
-import type { HmacScheme } from "../scheme.ts";
+import type { HmacScheme, TimeForm } from "../scheme.ts";
 import { checkAge, parseTime } from "../timestamps.ts";
 import { rejected, type Verdict } from "../verdict.ts";
 import { planOf } from "./plan.ts";
@@ -17,30 +17,30 @@ import { planOf } from "./plan.ts";
  */
 
 interface Quick {
+  readonly keys: ReadonlyMap<string, CryptoKey>;
   readonly header: string;
   readonly encoding: "hex" | "base64";
-  readonly prefix: string;
-  /** `marker` begins the entry that is the signature (`v1=`), `timeMarker` the first one where it is the time. */
-  readonly list: QuickList | null;
+  /** Stands before the signature: a prefix, or the key of its entry in a list (`v1=`). */
+  readonly marker: string;
+  /** In a list whose first entry is the time: that entry's key (`t=`), and what separates the two. */
+  readonly timeEntry: { readonly marker: string; readonly separator: string } | null;
   readonly timeHeader: string | null;
+  readonly time: TimeForm | null;
   readonly before: readonly QuickPart[];
   readonly after: readonly QuickPart[];
   readonly isBody: boolean;
   readonly signature: Uint8Array<ArrayBuffer>;
+  /** How many characters the signature is written with. */
+  readonly signatureLength: number;
+  readonly genuine: Verdict;
 }
 
-interface QuickList {
-  readonly separator: string;
-  readonly marker: string;
-  readonly nextMarker: string;
-  readonly timeMarker: string | null;
-  readonly nextTimeMarker: string;
+/** A text as it stands, the value of a header by its name, or the time. All of one shape: that is what makes it quick. */
+interface QuickPart {
+  readonly kind: "text" | "header" | "time";
+  readonly text: string;
 }
 
-/** A text as it stands, or a header by its name; `null`: the time. */
-type QuickPart = { readonly text: string } | { readonly header: string } | null;
-
-const HEADER_LENGTH_MAX = 1_024;
 const SHARED_MESSAGE_BYTES = 65_536;
 const sharedMessage = new Uint8Array(SHARED_MESSAGE_BYTES);
 
@@ -49,100 +49,78 @@ const GENERAL = { kind: "general" } as const;
 
 /** The verdict, or `null`: take the general way. */
 export function verifyQuickly(scheme: HmacScheme, source: VerifySource, arrival: Arrival): Promise<Verdict> | null {
-  const [secret, second] = source.secrets;
-  if (secret === undefined || second !== undefined) return null;
-  const key = hmacKeys(scheme.hash, scheme.key).get(secret);
+  const { secrets } = source;
   const quick = quickOf(scheme);
-  if (key === undefined || "kind" in quick) return null;
+  if ("kind" in quick || secrets.length !== 1) return null;
+  const key = quick.keys.get(secrets[0] ?? "");
+  if (key === undefined) return null;
   const text = arrival.headers.get(quick.header);
-  if (text === null || text.length > HEADER_LENGTH_MAX) return null;
+  if (text === null) return null;
 
-  const { list, signature } = quick;
-  const timeText = timeOf(quick, text, arrival.headers);
-  if (timeText === null) return null;
-  const isRead = list === null ? readPlain(quick, text) : readListed(quick, list, text);
-  if (!isRead) return null;
-  const timeMs = scheme.time === undefined ? null : parseTime(timeText, scheme.time.unit);
-  if (scheme.time !== undefined && timeMs === null) return null;
+  let start = 0;
+  let timeText: string | null = "";
+  if (quick.timeEntry !== null) {
+    const { marker, separator } = quick.timeEntry;
+    const end = text.indexOf(separator);
+    if (end < 0 || !text.startsWith(marker)) return null;
+    timeText = text.slice(marker.length, end);
+    start = end + 1;
+  } else if (quick.timeHeader !== null) {
+    timeText = arrival.headers.get(quick.timeHeader);
+    if (timeText === null) return null;
+  }
+  // The signature fills the rest of the header: there is no second one, and no second time.
+  const { marker, signature } = quick;
+  const digitsAt = start + marker.length;
+  if (text.length !== digitsAt + quick.signatureLength || !text.startsWith(marker, start)) return null;
+  if (!decodeInto(quick.encoding, text, digitsAt, text.length, signature)) return null;
+
+  const timeMs = quick.time === null ? null : parseTime(timeText, quick.time.unit);
+  if (quick.time !== null && timeMs === null) return null;
   const message = quick.isBody ? arrival.body : messageOf(quick, arrival, timeText);
   if (message === null) return null;
-  return judge(verifyHmac(key, signature, message), scheme, source, timeMs, arrival.receivedAtMs);
+  return judge(verifyHmac(key, signature, message), quick, source, timeMs, arrival.receivedAtMs);
 }
 
 async function judge(
   found: Promise<boolean>,
-  scheme: HmacScheme,
+  quick: Quick,
   source: VerifySource,
   timeMs: number | null,
   receivedAtMs: number,
 ): Promise<Verdict> {
   if (!(await found)) return rejected("signature-mismatch");
-  const { genuine } = planOf(scheme);
-  if (timeMs === null) return genuine;
-  return checkAge(timeMs, receivedAtMs, source.toleranceSeconds ?? scheme.time?.toleranceSeconds ?? null) ?? genuine;
+  if (timeMs === null) return quick.genuine;
+  const tolerance = source.toleranceSeconds ?? quick.time?.toleranceSeconds ?? null;
+  return checkAge(timeMs, receivedAtMs, tolerance) ?? quick.genuine;
 }
 
-/** The time as it was sent; the empty text where the scheme has none; `null`: unclear. */
-function timeOf({ list, timeHeader }: Quick, text: string, headers: Headers): string | null {
-  if (timeHeader !== null) return headers.get(timeHeader);
-  if (list === null || list.timeMarker === null) return "";
-  if (!text.startsWith(list.timeMarker) || text.includes(list.nextTimeMarker)) return null;
-  const end = text.indexOf(list.separator);
-  return end < 0 ? null : text.slice(list.timeMarker.length, end);
+/** What was signed, in the shared buffer where it fits; `null`: it is left to the general way. */
+function messageOf(quick: Quick, { body, headers }: Arrival, timeText: string): Uint8Array<ArrayBuffer> | null {
+  const bodyAt = write(quick.before, headers, timeText, 0);
+  if (bodyAt < 0) return null;
+  const bodyEnd = bodyAt + body.length;
+  if (bodyEnd > SHARED_MESSAGE_BYTES) return null;
+  sharedMessage.set(body, bodyAt);
+  const end = write(quick.after, headers, timeText, bodyEnd);
+  return end < 0 ? null : sharedMessage.subarray(0, end);
 }
 
-function readPlain({ prefix, encoding, signature }: Quick, text: string): boolean {
-  return text.startsWith(prefix) && decodeInto(encoding, text, prefix.length, text.length, signature);
-}
-
-/** Only a list that names one signature. */
-function readListed({ encoding, signature }: Quick, list: QuickList, text: string): boolean {
-  const { separator, marker, nextMarker } = list;
-  let from = marker.length;
-  if (!text.startsWith(marker)) {
-    const at = text.indexOf(nextMarker);
-    if (at < 0) return false;
-    from = at + nextMarker.length;
-  }
-  if (text.includes(nextMarker, from)) return false;
-  const end = text.indexOf(separator, from);
-  return decodeInto(encoding, text, from, end < 0 ? text.length : end, signature);
-}
-
-function messageOf(quick: Quick, arrival: Arrival, timeText: string): Uint8Array<ArrayBuffer> | null {
-  const { body, headers } = arrival;
-  const before = textOf(quick.before, headers, timeText);
-  const after = textOf(quick.after, headers, timeText);
-  if (before === null || after === null) return null;
-  const sizeBytes = before.length + body.length + after.length;
-  const message = sizeBytes <= SHARED_MESSAGE_BYTES ? sharedMessage.subarray(0, sizeBytes) : new Uint8Array(sizeBytes);
-  if (!writeAscii(before, message, 0) || !writeAscii(after, message, before.length + body.length)) return null;
-  message.set(body, before.length);
-  return message;
-}
-
-function textOf(parts: readonly QuickPart[], headers: Headers, timeText: string): string | null {
-  let text = "";
+/** Writes the parts into the shared buffer from `at` on; where they end, or -1: they cannot be written so. */
+function write(parts: readonly QuickPart[], headers: Headers, timeText: string, at: number): number {
+  let end = at;
   for (const part of parts) {
-    if (part === null) text += timeText;
-    else if ("text" in part) text += part.text;
-    else {
-      const value = headers.get(part.header);
-      // An empty one may be required to be there: that is for the general way to know.
-      if (value === null || value === "") return null;
-      text += value;
+    const text = part.kind === "text" ? part.text : part.kind === "time" ? timeText : headers.get(part.text);
+    // An empty header may be required to be there: that is for the general way to know.
+    if (text === null || text === "" || end + text.length > SHARED_MESSAGE_BYTES) return -1;
+    for (let i = 0; i < text.length; i++) {
+      const code = text.charCodeAt(i);
+      if (code >= 0x80) return -1;
+      sharedMessage[end + i] = code;
     }
+    end += text.length;
   }
-  return text;
-}
-
-function writeAscii(text: string, target: Uint8Array, at: number): boolean {
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    if (code >= 0x80) return false;
-    target[at + i] = code;
-  }
-  return true;
+  return end;
 }
 
 function quickOf(scheme: HmacScheme): Quick | typeof GENERAL {
@@ -167,45 +145,38 @@ function makeQuick(scheme: HmacScheme): Quick | null {
   const before = quickParts(plan.template.before);
   const after = quickParts(plan.template.after);
   if (before === null || after === null || !plan.template.uses.has("body")) return null;
-  const signed = [...before, ...after].flatMap((part) => (part !== null && "header" in part ? [part.header] : []));
+  const signed = [...before, ...after].flatMap((part) => (part.kind === "header" ? [part.text] : []));
   if (!plan.requires.every((ref) => ref.kind === "header" && signed.includes(ref.name))) return null;
   const timeFrom = plan.time;
   const timeIsField = timeFrom?.kind === "field";
   if (time !== undefined && !timeIsField && timeFrom?.kind !== "header") return null;
   if (timeIsField && list === undefined) return null;
+  const sizeBytes = digestSizeBytes(scheme.hash);
   return {
+    keys: hmacKeys(scheme.hash, scheme.key),
     header: from.slice("header:".length),
     encoding,
-    prefix,
-    list: list === undefined ? null : quickList(list, timeIsField ? timeFrom.name : null),
+    marker: list === undefined ? prefix : list.key + list.equals,
+    timeEntry:
+      list !== undefined && timeIsField ? { marker: timeFrom.name + list.equals, separator: list.separator } : null,
     timeHeader: timeFrom?.kind === "header" ? timeFrom.name : null,
+    time: time ?? null,
     before,
     after,
     isBody: plan.template.isBody,
-    signature: new Uint8Array(digestSizeBytes(scheme.hash)),
-  };
-}
-
-function quickList(list: NonNullable<HmacScheme["signature"]["list"]>, timeField: string | null): QuickList {
-  const { separator, equals, key } = list;
-  const marker = key + equals;
-  const timeMarker = timeField === null ? null : timeField + equals;
-  return {
-    separator,
-    marker,
-    nextMarker: separator + marker,
-    timeMarker,
-    nextTimeMarker: `${separator}${timeMarker ?? ""}`,
+    signature: new Uint8Array(sizeBytes),
+    signatureLength: encoding === "hex" ? sizeBytes * 2 : Math.ceil(sizeBytes / 3) * 4,
+    genuine: plan.genuine,
   };
 }
 
 function quickParts(parts: ReturnType<typeof planOf>["template"]["before"]): readonly QuickPart[] | null {
   const made: QuickPart[] = [];
   for (const part of parts) {
-    if (part.kind === "text") made.push({ text: part.text });
-    else if (part.kind === "time") made.push(null);
+    if (part.kind === "text") made.push({ kind: "text", text: part.text });
+    else if (part.kind === "time") made.push({ kind: "time", text: "" });
     else if (part.kind === "ref" && part.ref.kind === "header" && !part.ref.optional)
-      made.push({ header: part.ref.name });
+      made.push({ kind: "header", text: part.ref.name });
     else return null;
   }
   return made;
