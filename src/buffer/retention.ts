@@ -64,7 +64,8 @@ export class RetentionTurns {
   /** Does one turn, in a transaction of its own; true when something was done and another turn may find more. */
   turn(config: TenantConfig, nowMs: number): boolean {
     const turn = this.#log.transaction(
-      () => this.#expire(nowMs) ?? this.#endClaims(nowMs) ?? this.#dropBody(config, nowMs) ?? this.#dropKey(config, nowMs),
+      () =>
+        this.#expire(nowMs) ?? this.#endClaims(nowMs) ?? this.#dropBody(config, nowMs) ?? this.#dropKey(config, nowMs),
     );
     if (turn === null) return false;
     this.turns.push(turn);
