@@ -103,6 +103,8 @@ export class Uploads {
     } finally {
       clearTimeout(timer);
       reader.cancel().catch(() => {});
+      // Given back at once, for the next body that comes.
+      if (!buffer.detached) buffer.transfer(0);
     }
   }
 

@@ -1,4 +1,5 @@
 import { textFromUtf8 } from "./bytes.ts";
+import { JsonBytes } from "./json-bytes.ts";
 
 /** Bodies beyond this are not parsed [D8]: a parse holds several times their size in memory. */
 export const PARSED_BODY_BYTES_MAX = 4 * 1024 * 1024;
@@ -13,7 +14,18 @@ export type JsonValue =
   | { readonly kind: "null" };
 
 /** A JSON text that is read by pointers. */
-export class JsonText {
+export interface JsonDocument {
+  /** The value at the end of the tokens, or `null` where there is none. Inherited properties are none. */
+  at(tokens: readonly string[]): JsonValue | null;
+  /** The text of a string, number or boolean; `null` for anything else. */
+  textAt(tokens: readonly string[]): string | null;
+}
+
+/** From this size on a body is read where it lies, not parsed into values. */
+const READ_AS_BYTES_MIN = 262_144;
+
+/** One that was parsed. */
+export class JsonText implements JsonDocument {
   readonly #text: string;
   readonly #root: unknown;
 
@@ -32,13 +44,13 @@ export class JsonText {
   }
 
   /** `null` where the bytes are too many, not UTF-8 or not JSON. */
-  static fromBytes(bytes: Uint8Array): JsonText | null {
+  static fromBytes(bytes: Uint8Array): JsonDocument | null {
     if (bytes.length === 0 || bytes.length > PARSED_BODY_BYTES_MAX) return null;
+    if (bytes.length >= READ_AS_BYTES_MIN) return JsonBytes.read(bytes);
     const text = textFromUtf8(bytes);
     return text === null ? null : JsonText.parse(text);
   }
 
-  /** The value at the end of the tokens, or `null` where there is none. Inherited properties are none. */
   at(tokens: readonly string[]): JsonValue | null {
     let value = this.#root;
     for (const token of tokens) {
@@ -55,7 +67,6 @@ export class JsonText {
     return { kind: "null" };
   }
 
-  /** The text of a string, number or boolean; `null` for anything else. */
   textAt(tokens: readonly string[]): string | null {
     const value = this.at(tokens);
     return value !== null && "text" in value ? value.text : null;

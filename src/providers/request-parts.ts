@@ -1,6 +1,6 @@
 import { type Arrival, param, type VerifySource } from "./arrival.ts";
 import { bytesFromBase64, textFromUtf8 } from "./bytes.ts";
-import { JsonText, PARSED_BODY_BYTES_MAX } from "./json-body.ts";
+import { type JsonDocument, JsonText, PARSED_BODY_BYTES_MAX } from "./json-body.ts";
 import { type ParsedRef, refOf } from "./refs.ts";
 
 const FORM_FIELDS_MAX = 2_000;
@@ -9,7 +9,7 @@ const FORM_FIELDS_MAX = 2_000;
 export class RequestParts {
   readonly arrival: Arrival;
   readonly #source: VerifySource;
-  #json: JsonText | null | undefined;
+  #json: JsonDocument | null | undefined;
   #form: URLSearchParams | null | undefined;
 
   constructor(arrival: Arrival, source: VerifySource) {
@@ -18,7 +18,7 @@ export class RequestParts {
   }
 
   /** The body as JSON, or `null` where it cannot be read as such. */
-  get json(): JsonText | null {
+  get json(): JsonDocument | null {
     if (this.#json === undefined) this.#json = JsonText.fromBytes(this.arrival.body);
     return this.#json;
   }

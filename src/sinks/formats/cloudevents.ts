@@ -1,6 +1,6 @@
+import { JsonCheck } from "../../core/json-check.ts";
 import type { LargeBody } from "../../core/large-body.ts";
 import type { DeliveredEvent, WholeDelivery, WholeEvent } from "../delivery.ts";
-import { JsonCheck } from "../json-check.ts";
 import { base64, escaped, framed, unhurried } from "../pieces.ts";
 import { bodyText } from "./body-text.ts";
 import type { Format, LargeDelivery } from "./format.ts";
