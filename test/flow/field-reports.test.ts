@@ -200,7 +200,7 @@ test("[FR 62] [V13] a destination that is slow takes neither the connections nor
   const one = { maxEvents: 1, flushDelayMs: 0 };
   const tenant = await Tenant.create({
     destinations: {
-      slow: http("slow.test", { batch: one, maxInFlight: 5, timeoutMs: 16_000 }),
+      slow: http("slow.test", { batch: one, maxInFlight: 5, timeoutMs: 10_000 }),
       fast: http("fast.test", { batch: one }),
     },
   });
