@@ -20,8 +20,8 @@ export function stopClock(): void {
 }
 
 /** Nothing happens for so long, in real time: then it is a timer that everybody waits for. */
-const IDLE_MS = 25;
-const LOOK_EVERY_MS = 5;
+const IDLE_MS = 10;
+const LOOK_EVERY_MS = 3;
 /** A timer that does not look for so long is gone with the request that set it. */
 const GONE_MS = 1_000;
 
