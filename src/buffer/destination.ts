@@ -116,7 +116,6 @@ export class Destination {
   /** Takes a change as true: it is committed, or stands in a transaction whose failure ends in `restore`. */
   believe(memory: Memory): void {
     this.#memory = memory;
-    this.outlook.reset();
   }
 
   /** Puts back what memory held before a transaction that was rolled back. */

@@ -126,6 +126,7 @@ function leaveBacklog(log: Log, destination: Destination, head: EventHead, place
     memory = asideChanged(memory, -1, -head.sizeBytes);
   } else if (!isCovered(memory.row.position, memory.row.settledRanges, head.seq)) memory = settledAhead(memory, 1);
   destination.believe(memory);
+  destination.outlook.reset();
 }
 
 interface PutBack {

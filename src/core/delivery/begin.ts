@@ -57,7 +57,9 @@ export function begin(
     row: {
       ...row,
       inFlight: [
-        ...row.inFlight.flatMap((other) => (other === old ? restOf(other, lastSeqOf(started)) : [other])),
+        ...row.inFlight.flatMap((other) =>
+          other === old ? restOf(other, inLog ? started.toSeq : lastSeqOf(started)) : [other],
+        ),
         record,
       ],
       breaker: probing(row, events),
