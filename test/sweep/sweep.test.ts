@@ -11,12 +11,20 @@ import { bindings, Tenant } from "../flow/tenant.ts";
 
 const kv = bindings.TENANT_CONFIG;
 
-beforeEach(() => startClock());
+/** What other files registered in the shared runtime is nobody's business here. */
+async function forgetAll(): Promise<void> {
+  for (const { name } of (await kv.list()).keys) await kv.delete(name);
+}
+
+beforeEach(async () => {
+  startClock();
+  await forgetAll();
+});
 
 afterEach(async () => {
   vi.restoreAllMocks();
   stopClock();
-  for (const { name } of (await kv.list()).keys) await kv.delete(name);
+  await forgetAll();
 });
 
 const objects: TenantObjects = {
@@ -33,7 +41,7 @@ async function registered(): Promise<string[]> {
 
 /** The Worker enters the object after it has answered. */
 function waitForRegistry(tenant: Tenant): Promise<void> {
-  return vi.waitFor(async () => expect(await registered()).toContain(tenant.name));
+  return vi.waitFor(async () => expect(await registered()).toContain(tenant.name), { timeout: 20_000 });
 }
 
 test("[V20] (f) (by construction) an alarm that is lost behind the object's back is set again by the sweep, and delivery goes on", async () => {
