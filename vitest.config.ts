@@ -47,8 +47,6 @@ export default defineConfig({
         ],
         test: {
           name: "workers",
-          // One runtime for all files: starting one costs seconds, and each test has a tenant of its own.
-          isolate: false,
           include: [
             "test/{log,buffer,tenants,sinks,ingress,admin,flow,alerts,observe,gate,sweep,consumer,upgrade}/**/*.test.ts",
           ],
