@@ -5,8 +5,11 @@ import { Origin } from "../origin.ts";
 import { type Command, sequences } from "./commands.ts";
 import { World } from "./world.ts";
 
-/** `VITE_LEDGER_SEQUENCES=1000` tries more of them; `VITE_LEDGER_SEED` those of an earlier run, as it was printed. */
-const { VITE_LEDGER_SEQUENCES: runs = "40", VITE_LEDGER_SEED: seed } = import.meta.env as Record<string, string>;
+/**
+ * By default the same few sequences each time, so that a run says something about the change and not about luck.
+ * `VITE_LEDGER_SEQUENCES=1000` tries more of them; `VITE_LEDGER_SEED` others, or those of an earlier run, as it was printed.
+ */
+const { VITE_LEDGER_SEQUENCES: runs = "20", VITE_LEDGER_SEED: seed = "1" } = import.meta.env as Record<string, string>;
 
 /** Sequences that once went wrong. */
 const found: readonly (readonly Command[])[] = [
@@ -52,7 +55,7 @@ test("[X5] [S1] [V14] the ledger balances after each of many random sequences, a
     {
       numRuns: Number(runs),
       examples: found.map((commands) => [commands]),
-      ...(seed === undefined ? {} : { seed: Number(seed) }),
+      seed: Number(seed),
     },
   );
   expect(Number(runs)).toBeGreaterThan(0);
