@@ -1,10 +1,9 @@
 /** Handing one verified event to its tenant's object: in the call itself or, where it is large, as a stream beside it [V25]. */
 import type { IngestAnswer, IngestCall, TenantBufferCalls } from "../buffer/contract.ts";
 import { CHUNK_BYTES, isLargeEvent } from "../core/large-body.ts";
+import { isUtf8 } from "../core/utf8.ts";
 
 const EMPTY = new Uint8Array(0);
-/** Decoded at a time, so that no text of the whole body's size is made. */
-const DECODE_BYTES = 65_536;
 
 /** Makes the call. What the object does not want of a large body is not sent. */
 export async function handOver(object: TenantBufferCalls, call: IngestCall): Promise<IngestAnswer> {
@@ -32,20 +31,6 @@ async function write(writer: WritableStreamDefaultWriter, body: Uint8Array): Pro
     await writer.close();
   } catch {
     // Nobody reads on.
-  }
-}
-
-/** Whether turning the bytes to text and back gives the same bytes [I3]. */
-export function isUtf8(bytes: Uint8Array): boolean {
-  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-  try {
-    for (let from = 0; from < bytes.length; from += DECODE_BYTES) {
-      decoder.decode(bytes.subarray(from, from + DECODE_BYTES), { stream: true });
-    }
-    decoder.decode();
-    return true;
-  } catch {
-    return false;
   }
 }
 

@@ -85,7 +85,10 @@ async function readChunks(
         refused = STALLED;
         break;
       }
-      if (step === null) return { kind: "body", bytes: ownBytes(bytes, filled), hold };
+      if (step === null) {
+        pieces.end();
+        return { kind: "body", bytes: ownBytes(bytes, filled), hold };
+      }
       const needed = filled + step.byteLength;
       if (needed > sizeBytesMax) {
         refused = TOO_LARGE;
@@ -107,7 +110,7 @@ async function readChunks(
   } catch {
     // The sender went away, or sent another length than it said.
   }
-  pieces.cancel();
+  pieces.end();
   return refused;
 }
 
@@ -120,7 +123,8 @@ function ownBytes(bytes: Uint8Array<ArrayBuffer>, filled: number): Uint8Array<Ar
 interface BodyPieces {
   /** null: that was all. A piece is good until the next is asked for. */
   next(): Promise<Uint8Array | null>;
-  cancel(): void;
+  /** Nothing more is wanted. */
+  end(): void;
 }
 
 /** What a body brings, in one buffer that is filled again and again where the stream can do that. */
@@ -139,14 +143,18 @@ function piecesOf(body: ReadableStream<Uint8Array>): BodyPieces {
       buffer = value.buffer;
       return value;
     },
-    cancel: () => void reader.cancel().catch(ignore),
+    end: () => {
+      reader.cancel().catch(ignore);
+      // While the stream is still filling it, it is the stream's to give back.
+      if (!buffer.detached) buffer.transfer(0);
+    },
   };
 }
 
 function piecesAsTheyCome(reader: ReadableStreamDefaultReader<Uint8Array>): BodyPieces {
   return {
     next: async () => (await reader.read()).value ?? null,
-    cancel: () => void reader.cancel().catch(ignore),
+    end: () => void reader.cancel().catch(ignore),
   };
 }
 

@@ -3,6 +3,7 @@
  * and of a large body nothing is wanted but an id and a type: so it is checked, and searched, where it lies.
  */
 import { JsonCheck } from "../core/json-check.ts";
+import { isUtf8 } from "../core/utf8.ts";
 import { textFromUtf8, utf8 } from "./bytes.ts";
 import type { JsonDocument, JsonValue } from "./json-body.ts";
 
@@ -14,7 +15,6 @@ const CLOSE_LIST = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
-const DECODE_BYTES = 65_536;
 const FIRST_KEYS_MAX = 16;
 
 export class JsonBytes implements JsonDocument {
@@ -152,18 +152,4 @@ function skipSpace(bytes: Uint8Array, start: number): number {
   let at = start;
   while (bytes[at] === 0x20 || bytes[at] === 0x0a || bytes[at] === 0x0d || bytes[at] === 0x09) at++;
   return at;
-}
-
-/** Decoded a little at a time, so that no text of the whole is made. */
-function isUtf8(bytes: Uint8Array): boolean {
-  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
-  try {
-    for (let from = 0; from < bytes.length; from += DECODE_BYTES) {
-      decoder.decode(bytes.subarray(from, from + DECODE_BYTES), { stream: true });
-    }
-    decoder.decode();
-    return true;
-  } catch {
-    return false;
-  }
 }

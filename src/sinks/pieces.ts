@@ -20,7 +20,11 @@ export async function* framed(before: string, pieces: Pieces, after: string): As
 export async function* escaped(pieces: Pieces): AsyncGenerator<Uint8Array> {
   // The longest escape is six bytes for one.
   const out = new Uint8Array(STEP_BYTES * 6);
-  for await (const step of steps(pieces)) yield out.subarray(0, escapeInto(step, out));
+  try {
+    for await (const step of steps(pieces)) yield out.subarray(0, escapeInto(step, out));
+  } finally {
+    out.buffer.transfer(0);
+  }
 }
 
 /** Base64 of all the bytes, with padding. */
