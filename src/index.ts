@@ -3,7 +3,9 @@ import type { Hono } from "hono";
 import { answerMetrics } from "./admin/metrics.ts";
 import type { AdminParts } from "./admin/parts.ts";
 import type { TenantBufferCalls, TenantObjects } from "./buffer/contract.ts";
-import { bury, type ConsumerParts, consume } from "./consumer/consume.ts";
+import { bury } from "./consumer/bury.ts";
+import { OBJECT_LIMIT_MS } from "./consumer/claim.ts";
+import { type ConsumerParts, consume } from "./consumer/consume.ts";
 import { PROBLEM_CONTENT_TYPE, problemText } from "./core/problem.ts";
 import { objectName } from "./core/shard.ts";
 import { type Bindings, readSettings, type Settings } from "./env.ts";
@@ -14,6 +16,7 @@ import { logLine } from "./observe/log-line.ts";
 import { enterRegistry } from "./sweep/registry.ts";
 import { sweep } from "./sweep/sweep.ts";
 import { TenantCache } from "./tenants/cache.ts";
+import type { ConfigRecord, TenantConfig } from "./tenants/config.ts";
 import { readRecord } from "./tenants/kv.ts";
 import { openConfig } from "./tenants/sealing.ts";
 
@@ -81,18 +84,28 @@ const DEAD_LETTER_QUEUE_SUFFIX = "-dlq";
 
 function consumerParts(env: Bindings): ConsumerParts {
   const settings = readSettings(env);
+  const objects = tenantObjects(env);
+  /** One batch of messages opens each configuration once. */
+  const configs = new Map<string, Promise<TenantConfig | null>>();
+  const opened = async (tenant: string, record: ConfigRecord | null): Promise<TenantConfig | null> => {
+    if (record === null || record.state === "deleted") return null;
+    const config = await openConfig(settings.configKeys, tenant, record);
+    if (config.ok) return config.value;
+    throw new Error(`the configuration of ${tenant} cannot be unsealed: ${config.reason}`);
+  };
   return {
-    objects: tenantObjects(env),
-    configOf: async (tenant) => {
-      const record = await readRecord(env.TENANT_CONFIG, tenant);
-      if (record === null || record.state === "deleted") return null;
-      const opened = await openConfig(settings.configKeys, tenant, record);
-      if (opened.ok) return opened.value;
-      throw new Error(`the configuration of ${tenant} cannot be unsealed: ${opened.reason}`);
+    objects,
+    configOf: (tenant) => {
+      const known =
+        configs.get(tenant) ?? readRecord(env.TENANT_CONFIG, tenant).then((record) => opened(tenant, record));
+      configs.set(tenant, known);
+      return known;
     },
+    newestConfigOf: async (tenant) => opened(tenant, await objects.of(tenant, OBJECT_LIMIT_MS).readConfig()),
     policy: { allowInsecure: settings.allowInsecureDestinations, ownHosts: settings.publicHosts },
     now: () => Date.now(),
     random: () => Math.random(),
+    log: (event, fields) => logLine("warn", event, fields),
   };
 }
 

@@ -2,7 +2,7 @@
  * The calls between Worker and tenant object, as plain data [O12]: a Worker of the previous release must be able to
  * talk to an object of this one and the other way round, so fields are only ever added.
  */
-import type { IdTrust } from "../core/event.ts";
+import type { IdTrust, StoredEvent } from "../core/event.ts";
 import type { Rejection } from "../core/rejections.ts";
 import type { ConfigRecord } from "../tenants/config.ts";
 import type {
@@ -132,6 +132,14 @@ export interface ChangeCall {
   readonly count: number | null;
 }
 
+/** A message that ended in the dead-letter queue. */
+export interface ExhaustedCall {
+  readonly eventId: string;
+  readonly destination: string;
+  /** The event as its message holds it, for the case that nothing is stored of it any more; absent: it was a claim. */
+  readonly event?: Omit<StoredEvent, "body"> & { readonly body: Uint8Array };
+}
+
 /** What the tenant's object answers to; every method takes and returns plain data. */
 export interface TenantBufferCalls {
   ingest(call: IngestCall): Promise<IngestAnswer>;
@@ -178,8 +186,13 @@ export interface TenantBufferCalls {
   /** Ends a job where it is; null: there is none of that id. */
   cancelJob(id: string): Promise<JobView | null>;
   events(query: EventQuery): Promise<EventPage | null>;
-  /** The queue gave a message up: its event, delivered so far, is a dead letter [V19]. False: it was not delivered there. */
-  queueExhausted(call: { readonly eventId: string; readonly destination: string }): Promise<boolean>;
+  /**
+   * The queue gave a message up: its event, delivered so far, is a dead letter [V19]. False: it was not delivered there.
+   * Null: this object cannot say now.
+   */
+  queueExhausted(call: ExhaustedCall): Promise<boolean | null>;
+  /** The queue's consumer has delivered an event that it had fetched from here; false: nothing was kept for it. */
+  claimTaken(call: { readonly eventId: string; readonly destination: string }): Promise<boolean>;
   /** The recent ones, newest first; null: no configuration. */
   rejections(): Promise<readonly Rejection[] | null>;
   /** Stores a secret that a provider hands over, once, while its window is open [I7]. */

@@ -2,6 +2,7 @@
 import type { Log } from "../log/log.ts";
 
 const KEY_BYTES = 16;
+const BODY_DIGEST_BYTES = 8;
 
 /**
  * The sequence number of the event with this id, or null. An id that came again after its window is stored with `~` and
@@ -15,7 +16,12 @@ export async function findSeq(log: Log, eventId: string): Promise<number | null>
   return base !== null && log.events.meta(base.seq)?.eventId === eventId ? base.seq : null;
 }
 
-async function keyOf(eventId: string): Promise<Uint8Array> {
+/** The first 8 bytes of a body's SHA-256, as they stand beside its key [D7]. */
+export async function bodyDigestOf(body: Uint8Array): Promise<Uint8Array> {
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", body), 0, BODY_DIGEST_BYTES);
+}
+
+export async function keyOf(eventId: string): Promise<Uint8Array> {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(eventId));
   return new Uint8Array(digest, 0, KEY_BYTES);
 }

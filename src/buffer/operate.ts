@@ -2,8 +2,9 @@
 import { drainNow, pause, resume } from "../core/delivery/machine.ts";
 import type { EventHead } from "../log/events.ts";
 import type { Log } from "../log/log.ts";
-import type { JobAnswer, JobCall } from "./contract.ts";
+import type { ExhaustedCall, JobAnswer, JobCall } from "./contract.ts";
 import { findSeq } from "./event-key.ts";
+import { lostEvent, reinstate } from "./exhausted.ts";
 import { buryDelivered, giveUpByHand } from "./moves.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Wake } from "./wake.ts";
@@ -65,15 +66,31 @@ export class Operator {
   }
 
   /** A message of the queue ended in its dead-letter queue: the event moves from delivered to dead [V19]. */
-  async queueExhausted(eventId: string, name: string): Promise<boolean> {
-    const destination = this.#runtime.roster.find(name);
-    const [head] = await this.#heads([eventId]);
-    if (destination === null || head === undefined) return false;
+  async queueExhausted(call: ExhaustedCall): Promise<boolean> {
+    const destination = this.#runtime.roster.find(call.destination);
+    const [known] = await this.#heads([call.eventId]);
+    const lost = known === undefined ? await lostEvent(call) : null;
+    if (destination === null || (known === undefined && lost === null)) return false;
     const nowMs = this.#clock();
     return this.#change(nowMs, nowMs + 1, () => {
+      const head = lost === null ? known : reinstate(this.#log, this.#runtime.config, lost, nowMs);
+      if (head == null) return false;
       const isMoved = buryDelivered(this.#log, destination, head, nowMs);
       if (isMoved) destination.write();
+      else if (lost !== null) this.#runtime.roster.releaseKept(head.seq);
       return isMoved;
+    });
+  }
+
+  /** The queue's consumer has delivered a claimed event: its bytes need not wait for it any more [V19]. */
+  async claimTaken(eventId: string, name: string): Promise<boolean> {
+    const [head] = await this.#heads([eventId]);
+    if (head === undefined) return false;
+    const nowMs = this.#clock();
+    return this.#change(nowMs, null, () => {
+      const isTaken = this.#log.claims.remove(name, head.seq);
+      if (isTaken) this.#runtime.roster.releaseKept(head.seq);
+      return isTaken;
     });
   }
 

@@ -20,6 +20,7 @@ import type {
   EventPage,
   EventQuery,
   EventView,
+  ExhaustedCall,
   IngestAnswer,
   IngestCall,
   JobAnswer,
@@ -241,8 +242,13 @@ export class TenantBuffer extends DurableObject<Bindings> implements TenantBuffe
     return (await this.#operator()?.giveUp(call.eventId, call.destination)) ?? null;
   }
 
-  async queueExhausted(call: { readonly eventId: string; readonly destination: string }): Promise<boolean> {
-    return (await this.#operator()?.queueExhausted(call.eventId, call.destination)) ?? false;
+  async queueExhausted(call: ExhaustedCall): Promise<boolean | null> {
+    const isLive = this.#tenancy.stored?.record.state === "live";
+    return (await this.#operator()?.queueExhausted(call)) ?? (isLive ? null : false);
+  }
+
+  async claimTaken(call: { readonly eventId: string; readonly destination: string }): Promise<boolean> {
+    return (await this.#operator()?.claimTaken(call.eventId, call.destination)) ?? false;
   }
 
   override async alarm(info?: AlarmInvocationInfo): Promise<void> {

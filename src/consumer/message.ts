@@ -11,7 +11,9 @@ export interface ReceivedEvent {
   readonly shard: number;
 }
 
-export function parseMessage(message: unknown): (QueueMessage & ReceivedEvent) | null {
+export type ParsedMessage = QueueMessage & ReceivedEvent;
+
+export function parseMessage(message: unknown): ParsedMessage | null {
   if (typeof message !== "object" || message === null) return null;
   const fields = message as Record<string, unknown>;
   const text = (name: string): string | null => {

@@ -49,6 +49,11 @@ export class Claims {
     return over.map(({ seq }) => seq);
   }
 
+  /** The consumer has the bytes; false: there was no such claim. */
+  remove(destination: string, seq: number): boolean {
+    return this.#sql.run("DELETE FROM claim WHERE destination = ? AND seq = ?", destination, seq) > 0;
+  }
+
   has(destination: string, seq: number): boolean {
     return this.#sql.first("SELECT 1 AS found FROM claim WHERE destination = ? AND seq = ?", destination, seq) !== null;
   }

@@ -49,21 +49,28 @@ export async function sendToQueue(queue: QueueBinding, delivery: Delivery, maxBa
     const excerpt = `the queue holds more than maxQueueBacklog (${maxBacklog}) messages`;
     return { outcome: end({ kind: "busy", retryAfterMs: BACKLOG_CHECK_MS, status: null, excerpt }), claimedSeqs: [] };
   }
+  /** Also where a later call fails: what went before is in the queue, and will be fetched. */
+  const claimedSeqs: number[] = [];
   try {
     const messages = await Promise.all(delivery.events.map((event) => messageOf(delivery, event)));
-    for (const call of callsOf(messages)) {
+    const refusedIds = messages.filter(({ sizeBytes }) => sizeBytes > MESSAGE_BYTES_MAX).map(({ id }) => id);
+    for (const call of callsOf(messages.filter(({ sizeBytes }) => sizeBytes <= MESSAGE_BYTES_MAX))) {
       await queue.sendBatch(call.map(({ body }) => ({ body, contentType: "json" as const })));
+      claimedSeqs.push(...call.filter(({ isClaim }) => isClaim).map(({ seq }) => seq));
     }
-    const claimedSeqs = messages.filter((message) => message.isClaim).map((message) => message.seq);
-    return { outcome: end({ kind: "accepted", refusedIds: [], status: null, excerpt: "" }), claimedSeqs };
+    const excerpt = refusedIds.length === 0 ? "" : "the kept headers alone are larger than a message may be";
+    if (refusedIds.length === messages.length)
+      return { outcome: end({ kind: "refused", status: null, excerpt }), claimedSeqs };
+    return { outcome: end({ kind: "accepted", refusedIds, status: null, excerpt }), claimedSeqs };
   } catch (error) {
-    return { outcome: end(failureOf(error)), claimedSeqs: [] };
+    return { outcome: end(failureOf(error)), claimedSeqs };
   }
 }
 
 type OutcomeKind = Outcome extends infer O ? (O extends unknown ? Omit<O, "durationMs"> : never) : never;
 
 interface SizedMessage {
+  readonly id: string;
   readonly seq: number;
   readonly body: unknown;
   readonly sizeBytes: number;
@@ -74,14 +81,15 @@ async function messageOf(delivery: Delivery, event: DeliveredEvent): Promise<Siz
   const { tenant, destination, shard = 0 } = delivery;
   const head = { v: 1, tenant, destination, hops: event.hops, ...(shard === 0 ? {} : { shard }) };
   const { body } = event;
+  const named = { id: event.eventId, seq: event.seq };
   if (body instanceof Uint8Array) {
     const whole = { ...eventElement({ ...event, body }), ...head };
     const sizeBytes = jsonBytes(whole);
-    if (sizeBytes <= MESSAGE_BYTES_MAX) return { seq: event.seq, body: whole, sizeBytes, isClaim: false };
+    if (sizeBytes <= MESSAGE_BYTES_MAX) return { ...named, body: whole, sizeBytes, isClaim: false };
   }
   const sha256 = body instanceof Uint8Array ? await sha256HexOfBytes(body) : await sha256HexOfPieces(body.pieces());
   const claimed = { ...eventHead(event), ...head, claim: { sizeBytes: event.bodySizeBytes, sha256 } };
-  return { seq: event.seq, body: claimed, sizeBytes: jsonBytes(claimed), isClaim: true };
+  return { ...named, body: claimed, sizeBytes: jsonBytes(claimed), isClaim: true };
 }
 
 async function sha256HexOfPieces(pieces: Pieces): Promise<string> {
