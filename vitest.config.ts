@@ -36,6 +36,8 @@ export default defineConfig({
           cloudflareTest({
             wrangler: { configPath: "./wrangler.toml" },
             miniflare: {
+              // Without a consumer the simulator takes anything and keeps nothing: tests look at what is handed over.
+              queueProducers: { DELIVERY_QUEUE: { queueName: "spillway-delivery" } },
               bindings: {
                 ADMIN_TOKEN: "test-admin-token",
                 CONFIG_KEY: "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",

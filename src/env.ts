@@ -13,6 +13,8 @@ export interface Bindings {
   readonly ORIGIN_GATE?: DurableObjectNamespace;
   /** Data points of every decision [O8]. */
   readonly METRICS?: AnalyticsEngineDataset;
+  /** A queue as destination [V19]; a configuration may name any other binding to a queue as well. */
+  readonly DELIVERY_QUEUE?: Queue;
   /** Sends alerts by mail [O9]. */
   readonly ALERT_EMAIL?: SendEmail;
   readonly ADMIN_TOKEN?: string;
@@ -63,6 +65,12 @@ export function bindingOf(env: Bindings, name: string): unknown {
   return Object.hasOwn(env, name) || name in env ? ((env as unknown as Record<string, unknown>)[name] ?? null) : null;
 }
 
+/** Whether something of that name is bound that can be sent to as a queue is. */
+export function isQueueBound(env: Bindings, name: string): boolean {
+  const bound = bindingOf(env, name);
+  return typeof bound === "object" && bound !== null && "sendBatch" in bound && typeof bound.sendBatch === "function";
+}
+
 const parsedByEnv = new WeakMap<object, Settings>();
 
 /** The settings of this isolate; parsed on the first call for an `env`, remembered after. Never throws. */
@@ -74,7 +82,7 @@ export function readSettings(env: Bindings): Settings {
   return settings;
 }
 
-type BoundThing = "TENANT_BUFFER" | "TENANT_CONFIG" | "ORIGIN_GATE" | "METRICS" | "ALERT_EMAIL";
+type BoundThing = "TENANT_BUFFER" | "TENANT_CONFIG" | "ORIGIN_GATE" | "METRICS" | "ALERT_EMAIL" | "DELIVERY_QUEUE";
 type Variables = Partial<Record<Exclude<keyof Bindings, BoundThing>, unknown>>;
 
 /** Reads every variable; exported for tests, others call `readSettings`. */

@@ -8,7 +8,7 @@ import { OBJECT_LIMIT_MS } from "./consumer/claim.ts";
 import { type ConsumerParts, consume } from "./consumer/consume.ts";
 import { PROBLEM_CONTENT_TYPE, problemText } from "./core/problem.ts";
 import { objectName } from "./core/shard.ts";
-import { type Bindings, readSettings, type Settings } from "./env.ts";
+import { type Bindings, isQueueBound, readSettings, type Settings } from "./env.ts";
 import { Ingress } from "./ingress/ingress.ts";
 import { isWebhookUrl } from "./ingress/route.ts";
 import { Decisions } from "./observe/decisions.ts";
@@ -54,7 +54,15 @@ function isolateOf(env: Bindings): Isolate {
     decisions: new Decisions(env.METRICS ?? null),
   });
   const pendingRejections = (tenant: string) => ingress.pendingRejections(tenant);
-  const adminParts: AdminParts = { settings, objects, cache, now, kv: env.TENANT_CONFIG, pendingRejections };
+  const adminParts: AdminParts = {
+    settings,
+    objects,
+    cache,
+    now,
+    kv: env.TENANT_CONFIG,
+    isQueueBound: (binding) => isQueueBound(env, binding),
+    pendingRejections,
+  };
   let admin: Promise<Hono> | null = null;
   const isolate: Isolate = {
     settings,

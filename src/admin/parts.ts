@@ -14,6 +14,7 @@ export interface AdminParts {
   /** The isolate's memory of tenants: what was just written is known at once. */
   readonly cache: TenantCache;
   readonly now: () => number;
+  readonly isQueueBound: (binding: string) => boolean;
   /** What this isolate turned away of a tenant and has not reported yet [O7]. */
   readonly pendingRejections: (tenant: string) => readonly Rejection[];
 }
@@ -26,5 +27,6 @@ export function configContext(parts: AdminParts, requestUrl: string): ConfigCont
     ownHosts: [...settings.publicHosts, new URL(requestUrl).hostname],
     origin: settings.origin,
     nowMs: parts.now(),
+    isQueueBound: parts.isQueueBound,
   };
 }

@@ -10,4 +10,6 @@ export interface ConfigContext {
     readonly signingSecret: string | null;
   };
   readonly nowMs: number;
+  /** Whether a queue is bound under this name [V19]; absent: nobody knows, and any name is taken. */
+  readonly isQueueBound?: (binding: string) => boolean;
 }

@@ -120,7 +120,11 @@ function destinationProblems(
 
   const isQueue = memberAt(destination, "kind") === "queue";
   if (isQueue) {
-    if (memberAt(destination, "queue") === undefined) add(["queue"], 'is required with "kind": "queue"');
+    const queue = memberAt(destination, "queue");
+    if (queue === undefined) add(["queue"], 'is required with "kind": "queue"');
+    if (typeof queue === "string" && queue !== "" && context.isQueueBound?.(queue) === false) {
+      add(["queue"], "names no queue that this Worker is bound to: create one, and bind it in wrangler.toml");
+    }
     for (const name of ["url", "bearerToken", "signingSecrets"]) {
       if (Object.hasOwn(destination, name)) add([name], 'belongs into deliverTo with "kind": "queue"');
     }
