@@ -50,7 +50,7 @@ export default defineConfig({
         test: {
           name: "workers",
           include: [
-            "test/{log,buffer,tenants,sinks,ingress,admin,flow,alerts,observe,gate,sweep,consumer,upgrade}/**/*.test.ts",
+            "test/{log,buffer,tenants,sinks,ingress,admin,flow,alerts,observe,gate,sweep,consumer,upgrade,objects}/**/*.test.ts",
           ],
           // The first call of a file loads the whole Worker, which a busy machine takes its time for.
           testTimeout: 30_000,

@@ -2,15 +2,16 @@
 import type { Hono } from "hono";
 import { answerMetrics } from "./admin/metrics.ts";
 import type { AdminParts } from "./admin/parts.ts";
-import type { TenantBufferCalls, TenantObjects } from "./buffer/contract.ts";
+import { hasJurisdiction } from "./buffer/namespace.ts";
 import { bury } from "./consumer/bury.ts";
 import { OBJECT_LIMIT_MS } from "./consumer/claim.ts";
 import { type ConsumerParts, consume } from "./consumer/consume.ts";
+import { ANYWHERE, type Place } from "./core/place.ts";
 import { PROBLEM_CONTENT_TYPE, problemText } from "./core/problem.ts";
-import { objectName } from "./core/shard.ts";
 import { type Bindings, isQueueBound, readSettings, type Settings } from "./env.ts";
 import { Ingress } from "./ingress/ingress.ts";
 import { isWebhookUrl } from "./ingress/route.ts";
+import { PlacedObjects } from "./objects/tenant-objects.ts";
 import { Decisions } from "./observe/decisions.ts";
 import { logLine } from "./observe/log-line.ts";
 import { enterRegistry } from "./sweep/registry.ts";
@@ -44,6 +45,7 @@ function isolateOf(env: Bindings): Isolate {
   const cache = new TenantCache({
     read: (tenant) => readRecord(env.TENANT_CONFIG, tenant),
     keys: settings.configKeys,
+    onRecord: (tenant, record) => objects.note(tenant, record.place ?? ANYWHERE),
   });
   const ingress = new Ingress({
     cache,
@@ -61,6 +63,8 @@ function isolateOf(env: Bindings): Isolate {
     now,
     kv: env.TENANT_CONFIG,
     isQueueBound: (binding) => isQueueBound(env, binding),
+    hasJurisdiction: (jurisdiction) => hasJurisdiction(env.TENANT_BUFFER, jurisdiction),
+    findPlace: (tenant) => objects.find(tenant),
     pendingRejections,
   };
   let admin: Promise<Hono> | null = null;
@@ -77,14 +81,15 @@ function isolateOf(env: Bindings): Isolate {
   return isolate;
 }
 
-function tenantObjects(env: Bindings): TenantObjects {
-  return {
-    of: (tenant, retryLimitMs, shard = 0) => {
-      const retry = { maxRetries: 2, timeoutMs: retryLimitMs };
-      // The namespace is bound by name, not by class: its methods are those of the contract.
-      return env.TENANT_BUFFER.getByName(objectName(tenant, shard), { retry }) as unknown as TenantBufferCalls;
-    },
-  };
+const objectsByEnv = new WeakMap<Bindings, PlacedObjects>();
+
+/** What an isolate knows of where objects live outlasts a request. */
+function tenantObjects(env: Bindings): PlacedObjects {
+  const known = objectsByEnv.get(env);
+  if (known !== undefined) return known;
+  const objects = new PlacedObjects(env.TENANT_BUFFER, (tenant) => readRecord(env.TENANT_CONFIG, tenant));
+  objectsByEnv.set(env, objects);
+  return objects;
 }
 
 /** A queue whose name ends so holds what another one gave up on. */
@@ -156,7 +161,9 @@ export default {
 
   /** Every five minutes, by the cron trigger of wrangler.toml [V20](f). */
   async scheduled(_controller, env): Promise<void> {
-    await sweep({ kv: env.TENANT_CONFIG, objects: tenantObjects(env), now: () => Date.now() });
+    const objects = tenantObjects(env);
+    const notePlace = (tenant: string, place: Place): void => objects.note(tenant, place);
+    await sweep({ kv: env.TENANT_CONFIG, objects, now: () => Date.now(), notePlace });
   },
 
   /** Spillway's own queue and its dead-letter queue, where one is bound [V19]. */

@@ -23,6 +23,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   admin: ["core", "providers", "tenants", "observe", "buffer/contract", "sweep/summaries", "sweep/sweep-kv", "env"],
   dashboard: ["core", "admin/contract"],
   cli: ["core", "admin/contract"],
+  objects: ["core", "tenants", "buffer/contract", "buffer/namespace"],
   consumer: ["core", "sinks", "tenants", "buffer/contract", "env"],
   env: [],
 };

@@ -5,5 +5,4 @@
 export const notBuilt: Readonly<Record<string, string>> = {
   O5: "the dashboard",
   O6: "the command line program",
-  O13: "jurisdiction and location of a tenant's objects; refused by its path until then",
 };

@@ -1,6 +1,7 @@
 /** Reading and changing a tenant's configuration; its object owns and numbers it [O4]. */
 import type { ConfigureAnswer } from "../buffer/contract.ts";
 import { unreachable } from "../core/assert.ts";
+import { ANYWHERE, isSamePlace, type Place } from "../core/place.ts";
 import { sourceRow } from "../providers/catalogue.ts";
 import { parseCustomRow } from "../providers/schema/row.ts";
 import { secretIsHandedOver } from "../providers/secret.ts";
@@ -76,16 +77,24 @@ export async function deleteConfiguration(parts: AdminParts, change: Change): Pr
   return Response.json({ tenant, version: record.version, deleted: true });
 }
 
-function configure(
+async function configure(
   parts: AdminParts,
   change: Change,
   ifVersion: number | null,
   config: TenantConfig,
 ): Promise<ConfigureAnswer> {
   const { tenant, force } = change;
-  return sealConfig(parts.settings.configKeys, tenant, config, 0, "live").then((record) =>
-    parts.objects.of(tenant, RETRY_LIMIT_MS).configure({ tenant, ifVersion, force, record }),
-  );
+  const record = await sealConfig(parts.settings.configKeys, tenant, config, 0, "live");
+  const place = await placeFor(parts, tenant, config.place ?? ANYWHERE);
+  return parts.objects.of(tenant, RETRY_LIMIT_MS, 0, place).configure({ tenant, ifVersion, force, record });
+}
+
+/** Where the configuration is to be taken: a tenant that exists stays where it is, and its object refuses to move [O13]. */
+async function placeFor(parts: AdminParts, tenant: string, wanted: Place): Promise<Place> {
+  const known = await parts.findPlace(tenant);
+  if (known === null || isSamePlace(known, wanted)) return wanted;
+  const record = await parts.objects.of(tenant, RETRY_LIMIT_MS, 0, known).readConfig();
+  return record !== null && record.state === "live" ? known : wanted;
 }
 
 async function concluded(

@@ -1,4 +1,5 @@
 import type { TenantObjects } from "../buffer/contract.ts";
+import type { Place } from "../core/place.ts";
 import type { Rejection } from "../core/rejections.ts";
 import type { Settings } from "../env.ts";
 import type { SweepKv } from "../sweep/sweep-kv.ts";
@@ -15,6 +16,9 @@ export interface AdminParts {
   readonly cache: TenantCache;
   readonly now: () => number;
   readonly isQueueBound: (binding: string) => boolean;
+  readonly hasJurisdiction: (jurisdiction: string) => boolean;
+  /** Where a tenant lives; null where there is none [O13]. */
+  readonly findPlace: (tenant: string) => Promise<Place | null>;
   /** What this isolate turned away of a tenant and has not reported yet [O7]. */
   readonly pendingRejections: (tenant: string) => readonly Rejection[];
 }
@@ -28,5 +32,6 @@ export function configContext(parts: AdminParts, requestUrl: string): ConfigCont
     origin: settings.origin,
     nowMs: parts.now(),
     isQueueBound: parts.isQueueBound,
+    hasJurisdiction: parts.hasJurisdiction,
   };
 }

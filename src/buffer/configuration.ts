@@ -2,6 +2,7 @@
  * The tenant's configuration as its object owns it [O4]: checked, numbered, stored sealed, then told to KV. What an
  * operator was told is stored holds from the next request on, whatever copies are still about.
  */
+import { ANYWHERE, isSamePlace, placeText } from "../core/place.ts";
 import { layoutsAfter } from "../core/shard.ts";
 import type { Bindings, Settings } from "../env.ts";
 import type { Log } from "../log/log.ts";
@@ -59,7 +60,17 @@ export function numbered(
     shards: config.shards,
     layouts,
     objectCount,
+    ...(config.place === undefined ? {} : { place: config.place }),
   };
+}
+
+/** Where objects live is part of how they are found: it cannot be changed [O13]. null: nothing is to be. */
+export function placeConflict(config: TenantConfig, stored: Stored | null): ConfigureAnswer | null {
+  if (stored === null || stored.record.state === "deleted") return null;
+  const { place = ANYWHERE } = stored.record;
+  if (isSamePlace(place, config.place ?? ANYWHERE)) return null;
+  const detail = `The tenant was created with ${placeText(place)}, which is fixed: keep it so, or create another tenant.`;
+  return { kind: "refused", code: "place-fixed", detail };
 }
 
 /** Whether a change may go ahead as far as its precondition says [O4]; null when it may. */

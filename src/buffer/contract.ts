@@ -3,6 +3,7 @@
  * talk to an object of this one and the other way round, so fields are only ever added.
  */
 import type { IdTrust, StoredEvent } from "../core/event.ts";
+import type { Place } from "../core/place.ts";
 import type { Rejection } from "../core/rejections.ts";
 import type { ConfigRecord } from "../tenants/config.ts";
 import type {
@@ -210,6 +211,9 @@ export interface TenantBufferCalls {
 
 /** Where the objects of tenants are found; each call to `of` makes a fresh stub, as one is broken after an exception. */
 export interface TenantObjects {
-  /** `retryLimitMs`: how long the runtime may go on trying by itself [I13]; `shard`: 0 unless said. */
-  of(tenant: string, retryLimitMs: number, shard?: number): TenantBufferCalls;
+  /**
+   * `retryLimitMs`: how long the runtime may go on trying by itself [I13]; `shard`: 0 unless said. `place`: where a tenant
+   * lives that is being created; that of one which exists is found out.
+   */
+  of(tenant: string, retryLimitMs: number, shard?: number, place?: Place): TenantBufferCalls;
 }

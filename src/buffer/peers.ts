@@ -1,8 +1,10 @@
 /** The other objects of a tenant that is spread over several [S1] [S2]: telling them, and asking them what they know. */
+import { ANYWHERE } from "../core/place.ts";
 import { earlierShards, objectName } from "../core/shard.ts";
 import type { Bindings } from "../env.ts";
 import type { ConfigRecord } from "../tenants/config.ts";
 import type { IngestCall, RecallAnswer, TenantBufferCalls } from "./contract.ts";
+import { hintOf, namespaceAt } from "./namespace.ts";
 
 export class Peers {
   readonly #env: Bindings;
@@ -30,7 +32,8 @@ export class Peers {
   /** Events waiting at each destination of all objects but the first. Throws where one cannot be asked. */
   async backlogs(record: ConfigRecord): Promise<ReadonlyMap<string, number>> {
     const sums = new Map<string, number>();
-    const all = await Promise.all(range(1, record.objectCount ?? 1).map((shard) => this.#object(shard).backlogs()));
+    const shards = range(1, record.objectCount ?? 1);
+    const all = await Promise.all(shards.map((shard) => this.#object(shard, record).backlogs()));
     for (const backlogs of all) {
       for (const [name, count] of Object.entries(backlogs)) sums.set(name, (sums.get(name) ?? 0) + count);
     }
@@ -45,7 +48,7 @@ export class Peers {
     let isTaken = false;
     for (const other of earlierShards(call.keys, shard, record.layouts ?? [], nowMs)) {
       try {
-        const answer = await this.#object(other).recall(call);
+        const answer = await this.#object(other, record).recall(call);
         if (answer.kind !== "unknown") return answer;
         isTaken ||= answer.taken;
       } catch {
@@ -59,7 +62,7 @@ export class Peers {
     const told = await Promise.all(
       shards.map(async (shard) => {
         try {
-          return await this.#object(shard).adopt({ tenant: this.#tenant, shard, record });
+          return await this.#object(shard, record).adopt({ tenant: this.#tenant, shard, record });
         } catch {
           return false;
         }
@@ -68,8 +71,9 @@ export class Peers {
     return told.every((isTold) => isTold);
   }
 
-  #object(shard: number): TenantBufferCalls {
-    return this.#env.TENANT_BUFFER.getByName(objectName(this.#tenant, shard)) as unknown as TenantBufferCalls;
+  #object(shard: number, { place = ANYWHERE }: ConfigRecord): TenantBufferCalls {
+    const name = objectName(this.#tenant, shard);
+    return namespaceAt(this.#env.TENANT_BUFFER, place).getByName(name, hintOf(place)) as unknown as TenantBufferCalls;
   }
 }
 

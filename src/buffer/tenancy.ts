@@ -10,6 +10,7 @@ import {
   nextVersion,
   numbered,
   openCall,
+  placeConflict,
   RETELL_MS,
   readStored,
   type Stored,
@@ -110,14 +111,14 @@ export class Tenancy {
   async configure(call: ConfigureCall): Promise<ConfigureAnswer> {
     const config = await openCall(call, readSettings(this.#env));
     if ("kind" in config) return config;
-    const conflict = versionConflict(call, this.#stored);
+    const conflict = versionConflict(call, this.#stored) ?? placeConflict(config, this.#stored);
     if (conflict !== null) return conflict;
     const removed = Object.entries(await this.#allBacklogs()).filter(
       ([name, count]) => count > 0 && !Object.hasOwn(config.destinations, name),
     );
     if (!call.force && removed.length > 0) return { kind: "has-backlog", destinations: Object.fromEntries(removed) };
     // Another change may have come while the other objects were asked.
-    const overtaken = versionConflict(call, this.#stored);
+    const overtaken = versionConflict(call, this.#stored) ?? placeConflict(config, this.#stored);
     if (overtaken !== null) return overtaken;
     const record = numbered(call.record, config, this.#stored, Date.now());
     if (record === null) {
@@ -137,9 +138,10 @@ export class Tenancy {
     if (this.#stored === null) return { kind: "refused", code: "no-such-tenant", detail: "there is nothing to delete" };
     const waiting = Object.entries(await this.#allBacklogs()).filter(([, count]) => count > 0);
     if (!call.force && waiting.length > 0) return { kind: "has-backlog", destinations: Object.fromEntries(waiting) };
-    const { version, objectCount = 1, shards = 1 } = this.#stored.record;
-    const next = nextVersion(version, Date.now());
-    const record: ConfigRecord = { v: 1, version: next, state: "deleted", keyId: "", sealed: "", objectCount, shards };
+    const { version: last, objectCount = 1, shards = 1, place } = this.#stored.record;
+    const version = nextVersion(last, Date.now());
+    const spread = { objectCount, shards, ...(place === undefined ? {} : { place }) };
+    const record: ConfigRecord = { v: 1, version, state: "deleted", keyId: "", sealed: "", ...spread };
     this.#bury(call.tenant, record, true);
     return this.#tell(call.tenant, record);
   }

@@ -3,6 +3,7 @@
  * every object once a day, so that one whose alarm was lost goes on. What they say is kept as summaries [O8].
  */
 import type { TenantObjects, TendAnswer } from "../buffer/contract.ts";
+import type { Place } from "../core/place.ts";
 import { parseObjectName } from "../core/shard.ts";
 import { planSweep } from "../core/sweep-plan.ts";
 import { logLine } from "../observe/log-line.ts";
@@ -15,6 +16,8 @@ export interface SweepParts {
   readonly kv: SweepKv;
   readonly objects: TenantObjects;
   readonly now: () => number;
+  /** Hears where each tenant's objects live, before they are called [O13]. */
+  readonly notePlace?: (tenant: string, place: Place) => void;
 }
 
 /** How a sweep went; logged, and for tests. */
@@ -38,7 +41,7 @@ export async function sweep(parts: SweepParts): Promise<SweepReport> {
   const beganMs = parts.now();
   const [registry, configured, summaries] = await Promise.all([
     readRegistry(parts.kv),
-    listObjects(parts.kv),
+    listObjects(parts.kv, parts.notePlace),
     Summaries.read(parts.kv),
   ]);
   const registered = new Map(registry.map((each) => [each.object, each]));

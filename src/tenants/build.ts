@@ -1,5 +1,6 @@
 /** From a checked input to the configuration that is stored: every default filled in, nothing left to look up. */
 import { DELIVERY_DEFAULTS, type DeliverySettings } from "../core/delivery/settings.ts";
+import type { Place } from "../core/place.ts";
 import { longestRetrySeconds } from "../providers/answers.ts";
 import { sourceRow } from "../providers/catalogue.ts";
 import { parseCustomRow } from "../providers/schema/row.ts";
@@ -20,6 +21,7 @@ export function buildConfig(checked: ConfigInput, input: unknown, linkHost: stri
     active: checked.active,
     maxBodyBytes: checked.maxBodyBytes,
     shards: checked.shards,
+    ...placeOf(checked),
     sources,
     rateLimit: checked.rateLimit ?? { events: 100, windowSeconds: 10, action: "auto" },
     dedupeWindowSeconds: checked.dedupeWindowSeconds ?? defaultDedupeWindowSeconds(Object.values(sources)),
@@ -47,6 +49,10 @@ function buildAlerts(alerts: NonNullable<ConfigInput["alerts"]>, linkHost: strin
     silentSourceSeconds: alerts.silentSourceSeconds ?? null,
     linkHost,
   };
+}
+
+function placeOf({ jurisdiction = null, locationHint = null }: ConfigInput): { readonly place?: Place } {
+  return jurisdiction === null && locationHint === null ? {} : { place: { jurisdiction, locationHint } };
 }
 
 /** The longest time any provider of the tenant goes on trying, within 4 and 30 days [D3]. */

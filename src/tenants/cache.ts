@@ -21,6 +21,8 @@ export interface TenantCacheSources {
   /** Reads the tenant's record from KV; null where there is none. May throw. */
   readonly read: (tenant: string) => Promise<ConfigRecord | null>;
   readonly keys: SealingKeys;
+  /** Hears of each record that is remembered. */
+  readonly onRecord?: (tenant: string, record: ConfigRecord) => void;
 }
 
 /** The lifetime of a request: work that others share must not end with its answer, or with its sender's patience. */
@@ -93,6 +95,7 @@ export class TenantCache {
   async #keep(tenant: string, record: ConfigRecord, nowMs: number, aheadOfKvUntilMs: number): Promise<TenantEntry> {
     const known = this.#known.get(tenant);
     if (known !== undefined && isUpToDate(known.entry, record)) return known.entry;
+    this.#sources.onRecord?.(tenant, record);
     const entry = await this.#open(tenant, record);
     // Another request may have kept a newer one while this one was being opened.
     const newest = this.#known.get(tenant);

@@ -1,4 +1,5 @@
 import type { DeliverySettings } from "../core/delivery/settings.ts";
+import type { Place } from "../core/place.ts";
 import type { Layout } from "../core/shard.ts";
 
 /**
@@ -9,6 +10,8 @@ export interface TenantConfig {
   readonly active: boolean;
   readonly maxBodyBytes: number;
   readonly shards: number;
+  /** Where its objects live [O13]; absent: anywhere. */
+  readonly place?: Place;
   /** In the order of the operator's input [I1]. Look ids up with `Object.hasOwn`. */
   readonly sources: Readonly<Record<string, SourceConfig>>;
   readonly rateLimit: {
@@ -106,6 +109,8 @@ export interface ConfigRecord {
   readonly keyId: string;
   /** Objects the tenant is spread over [S1]; absent: 1. */
   readonly shards?: number;
+  /** Where its objects live [O13]; absent: anywhere. */
+  readonly place?: Place;
   /** Earlier spreads whose objects are asked before an event is stored [S2]. */
   readonly layouts?: readonly Layout[];
   /** Objects that may hold something of the tenant: the most shards it ever had. */

@@ -10,6 +10,8 @@ export interface ConfigContext {
     readonly signingSecret: string | null;
   };
   readonly nowMs: number;
+  /** Whether this runtime can keep objects within a jurisdiction [O13]; absent: it can. */
+  readonly hasJurisdiction?: (jurisdiction: string) => boolean;
   /** Whether a queue is bound under this name [V19]; absent: nobody knows, and any name is taken. */
   readonly isQueueBound?: (binding: string) => boolean;
 }

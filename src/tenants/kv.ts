@@ -2,6 +2,7 @@
  * The copy of a tenant's configuration that Workers read [O4]. The tenant's object owns the configuration and writes
  * it here; a Worker only reads. Values are `ConfigRecord`s: nothing in KV is readable without the key [O3].
  */
+import { ANYWHERE, type Place } from "../core/place.ts";
 import { objectName } from "../core/shard.ts";
 import type { ConfigRecord } from "./config.ts";
 import { memberAt } from "./json.ts";
@@ -37,7 +38,8 @@ export async function readRecord(kv: ConfigKv, tenant: string): Promise<ConfigRe
 
 /** Writes the record; a deleted tenant's goes away by itself after a day. Throws when KV fails. */
 export async function writeRecord(kv: ConfigKv, tenant: string, record: ConfigRecord): Promise<void> {
-  const metadata = { version: record.version, state: record.state, objects: record.objectCount ?? 1 };
+  const { version, state, objectCount = 1, place } = record;
+  const metadata = { version, state, objects: objectCount, ...(place === undefined ? {} : { place }) };
   const options = record.state === "deleted" ? { metadata, expirationTtl: TOMBSTONE_TTL_SECONDS } : { metadata };
   await kv.put(PREFIX + tenant, JSON.stringify(record), options);
 }
@@ -53,8 +55,11 @@ export async function listTenants(
   return { tenants, cursor: page.list_complete ? null : (page.cursor ?? null) };
 }
 
-/** The names of all objects of all tenants that are not deleted. */
-export async function listObjects(kv: Pick<ConfigKv, "list">): Promise<string[]> {
+/** The names of all objects of all tenants that are not deleted; `note` hears where each tenant's objects live. */
+export async function listObjects(
+  kv: Pick<ConfigKv, "list">,
+  note: (tenant: string, place: Place) => void = () => {},
+): Promise<string[]> {
   const objects: string[] = [];
   let cursor: string | null = null;
   do {
@@ -62,6 +67,7 @@ export async function listObjects(kv: Pick<ConfigKv, "list">): Promise<string[]>
     const page: ConfigKvPage = await kv.list(cursor === null ? at : { ...at, cursor });
     for (const { name, metadata } of page.keys) {
       if (isDeleted(metadata)) continue;
+      note(name.slice(PREFIX.length), placeIn(metadata));
       const count = memberAt(metadata, "objects");
       for (let shard = 0; shard < (typeof count === "number" ? count : 1); shard += 1) {
         objects.push(objectName(name.slice(PREFIX.length), shard));
@@ -70,6 +76,12 @@ export async function listObjects(kv: Pick<ConfigKv, "list">): Promise<string[]>
     cursor = page.list_complete ? null : (page.cursor ?? null);
   } while (cursor !== null);
   return objects;
+}
+
+/** What `writeRecord` wrote of the place; a record of the release before says nothing, and lives anywhere. */
+function placeIn(metadata: unknown): Place {
+  const place = memberAt(metadata, "place");
+  return typeof place === "object" && place !== null ? { ...ANYWHERE, ...place } : ANYWHERE;
 }
 
 function isDeleted(metadata: unknown): boolean {

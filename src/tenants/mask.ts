@@ -12,9 +12,10 @@ export async function maskConfig(
   origin: ConfigContext["origin"],
 ): Promise<Record<string, unknown>> {
   const fingerprint = fingerprinter(keys, tenant);
-  const { sources, destinations, alerts, input: _secretsInside, ...rest } = config;
+  const { sources, destinations, alerts, place, input: _secretsInside, ...rest } = config;
   return {
     ...rest,
+    ...place,
     sources: await mapMembers(sources, (source) => maskSource(source, fingerprint)),
     destinations: await mapMembers(destinations, (destination) =>
       maskDestination(defaultDestinationOf(destination, origin), fingerprint),

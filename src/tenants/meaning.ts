@@ -21,7 +21,11 @@ const ID_MESSAGE = "is not a usable id: 1 to 64 of A-Z, a-z, 0-9, _ and -, and n
 
 /** Every problem of meaning in `input`, none where the input says nothing wrong. Never throws, whatever it is handed. */
 export function meaningProblems(input: unknown, context: ConfigContext): InputProblem[] {
-  const problems: InputProblem[] = [...reservedKeys(input, []), ...storageProblems(input)];
+  const problems: InputProblem[] = [
+    ...reservedKeys(input, []),
+    ...storageProblems(input),
+    ...placeProblems(input, context),
+  ];
   const sources = membersOf(memberAt(input, "sources"));
   if (isJsonObject(memberAt(input, "sources")) && (sources.length === 0 || sources.length > SOURCES_MAX)) {
     problems.push({ path: "sources", message: `must have 1 to ${SOURCES_MAX} sources, and has ${sources.length}` });
@@ -79,6 +83,14 @@ function reservedKeys(value: unknown, path: readonly string[]): InputProblem[] {
     const own = name === "__proto__" ? [{ path: pathText(at), message: "is not a known field" }] : [];
     return [...own, ...reservedKeys(member, at)];
   });
+}
+
+/** A promise that the runtime cannot keep is not made [O13]. */
+function placeProblems(input: unknown, { hasJurisdiction }: ConfigContext): InputProblem[] {
+  const jurisdiction = memberAt(input, "jurisdiction");
+  if (typeof jurisdiction !== "string" || hasJurisdiction?.(jurisdiction) !== false) return [];
+  const message = "can't be kept here: this runtime has no jurisdictions (a local one never has); leave it out";
+  return [{ path: "jurisdiction", message }];
 }
 
 function storageProblems(input: unknown): InputProblem[] {

@@ -4,7 +4,6 @@ import type { TenantConfig } from "./config.ts";
 import type { ConfigContext } from "./context.ts";
 import { isDeeperThan } from "./json.ts";
 import { meaningProblems } from "./meaning.ts";
-import { notYetProblems } from "./not-yet.ts";
 import { problemsOf, tidyProblems } from "./problems.ts";
 import { configSchema } from "./schema.ts";
 import { withoutRetiredSecrets } from "./secrets.ts";
@@ -31,7 +30,6 @@ export function parseConfig(input: unknown, context: ConfigContext): ParsedConfi
   const problems = tidyProblems([
     ...(checked.success ? [] : problemsOf(checked.error.issues)),
     ...meaningProblems(current, context),
-    ...notYetProblems(current),
   ]);
   if (!checked.success || problems.length > 0) return { kind: "problems", problems };
   const config = buildConfig(checked.data, current, context.ownHosts[0] ?? null);

@@ -5,6 +5,7 @@
  * Built on first use: the ingress path never needs it, and an isolate that only takes webhooks never pays for it.
  */
 import { z } from "zod";
+import { JURISDICTIONS, LOCATION_HINTS } from "../core/place.ts";
 
 export type ConfigInput = z.infer<ReturnType<typeof buildSchema>>;
 export type SourceInput = ConfigInput["sources"][string];
@@ -159,10 +160,8 @@ function buildSchema() {
       email: object({ from: mailAddress(), to: mailAddress() }).nullish(),
       silentSourceSeconds: whole(300, 2_592_000).nullish(),
     }).nullish(),
-    jurisdiction: oneOf("eu", "us", "fedramp", "fedramp-high").nullish(),
-    locationHint: oneOf(
-      ...(["wnam", "enam", "sam", "weur", "eeur", "apac", "apac-ne", "apac-se", "oc", "afr", "me"] as const),
-    ).nullish(),
+    jurisdiction: oneOf(...JURISDICTIONS).nullish(),
+    locationHint: oneOf(...LOCATION_HINTS).nullish(),
   });
   return tenant;
 }

@@ -189,7 +189,7 @@ test("[O2] every problem is named at once, those of form and those of meaning", 
       odd: { provider: "nobody" },
     },
     destinations: { api: { url: "https://127.0.0.1/", maxInFlight: 9, format: "cloudevents" }, b: {} },
-    jurisdiction: "eu",
+    jurisdiction: "moon",
   };
   expect(pathsOf(input)).toEqual([
     "colour",
@@ -207,28 +207,14 @@ test("[O2] every problem is named at once, those of form and those of meaning", 
   ]);
 });
 
-/** What the schema knows and this version cannot do: refused, never ignored. */
-const notYet: readonly (readonly [string, unknown])[] = [
-  ["jurisdiction", "eu"],
-  ["locationHint", "weur"],
-];
-
-test.each(notYet)("[O2] %s = %j is refused as not supported yet, by its path", (path, value) => {
-  const parsed = parseConfig(withValue(withDestination, path, value), context);
-  expect(parsed.kind === "problems" && parsed.problems).toContainEqual({
-    path,
-    message: expect.stringContaining("not supported by this version yet"),
-  });
-});
-
-test("[O2] what is not built yet may be named with the value that works", () => {
-  const input = withValue(withDestination, "destinations.api", {
-    url: "https://api.example.org/",
-    format: "batch",
-    ordering: "relaxed",
-    signature: "standard",
-    filter: null,
-    retry: { countDestinationFaults: false },
-  });
-  expect(pathsOf(withValue(withValue(input, "shards", 1), "alerts", null))).toEqual([]);
+test("[O13] (by construction) a jurisdiction is taken where the runtime keeps it, and refused by its path where it does not", () => {
+  const input = withValue(withValue(withDestination, "jurisdiction", "eu"), "locationHint", "weur");
+  const parsed = parseConfig(input, { ...context, hasJurisdiction: () => true });
+  expect(parsed.kind === "config" && parsed.config.place).toEqual({ jurisdiction: "eu", locationHint: "weur" });
+  const refused = parseConfig(input, { ...context, hasJurisdiction: () => false });
+  expect(refused.kind === "problems" && refused.problems).toEqual([
+    { path: "jurisdiction", message: expect.stringContaining("no jurisdictions") },
+  ]);
+  const anywhere = parseConfig(withDestination, { ...context, hasJurisdiction: () => false });
+  expect(anywhere.kind === "config" && "place" in anywhere.config).toBe(false);
 });
