@@ -9,12 +9,17 @@ import type { Roster } from "./roster.ts";
 
 export type Refusal = Extract<IngestAnswer, { kind: "rate-limited" | "unavailable" }>;
 
+/** How often the size of the store is asked for. */
+const LOOK_EVERY_MS = 1_000;
+
 export class Admission {
   readonly #log: Log;
   readonly #roster: Roster;
   readonly #random: () => number;
   #config: TenantConfig;
   #bucket: Bucket;
+  #isFull = false;
+  #lookedAtMs = 0;
 
   /** The tokens are what the newest events left of them, so that an eviction is no way around the limit. */
   constructor(log: Log, roster: Roster, config: TenantConfig, nowMs: number, random: () => number) {
@@ -36,6 +41,16 @@ export class Admission {
       tokens: Math.min(current.tokens, full.tokens),
       absorbable: Math.min(current.absorbable, full.absorbable),
     };
+  }
+
+  /**
+   * Looks whether there is room on disk; to be called before a transaction that stores. Asking the store costs as much as
+   * storing an event, and the bound leaves room for a second's worth: once a second is enough.
+   */
+  look(nowMs: number): void {
+    if (Math.abs(nowMs - this.#lookedAtMs) < LOOK_EVERY_MS) return;
+    this.#lookedAtMs = nowMs;
+    this.#isFull = this.#log.sizeBytes >= OBJECT_BYTES_MAX;
   }
 
   /** What memory holds, to be put back where storing fails. */
@@ -80,7 +95,7 @@ export class Admission {
     if (this.#roster.isAheadOfLog()) {
       return { kind: "unavailable", code: "position-beyond-log", retryAfterSeconds: 60 };
     }
-    if (this.#log.sizeBytes >= OBJECT_BYTES_MAX) {
+    if (this.#isFull) {
       return { kind: "unavailable", code: "storage-full", retryAfterSeconds: 60 };
     }
     return null;

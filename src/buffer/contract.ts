@@ -40,6 +40,8 @@ export interface IngestCall {
   readonly overLimit: "reject" | "absorb";
   /** The object it goes to [S1]; absent: the first. */
   readonly shard?: number;
+  /** The caller understands `true` as an answer. */
+  readonly brief?: boolean;
   /**
    * Digests in one piece: 16 bytes of SHA-256(eventId), 8 bytes of SHA-256(body) and, only where `trust` is
    * `unsigned`, 16 bytes of SHA-256(suffixed event id) [D8].
@@ -69,6 +71,12 @@ export type IngestAnswer =
   | { readonly kind: "unavailable"; readonly code: string; readonly retryAfterSeconds: number }
   | { readonly kind: "stale"; readonly record: ConfigRecord }
   | { readonly kind: "unconfigured" };
+
+/**
+ * What `ingest` says. `true`, to a caller that is `brief`: buffered, under the id of the call, and nothing else to tell.
+ * The ordinary case is spared the object, which would cost as much as the signature's check.
+ */
+export type IngestReply = true | IngestAnswer;
 
 /** `ifVersion`: only if the stored version is this one [O4] (null: whatever it is). */
 export interface ConfigureCall {
@@ -143,7 +151,7 @@ export interface ExhaustedCall {
 
 /** What the tenant's object answers to; every method takes and returns plain data. */
 export interface TenantBufferCalls {
-  ingest(call: IngestCall): Promise<IngestAnswer>;
+  ingest(call: IngestCall): Promise<IngestReply>;
   /** As `ingest`. A body that ends early, or takes too long, leaves nothing behind; of a duplicate none is read. */
   ingestLarge(call: LargeIngestCall, body: ReadableStream<Uint8Array>): Promise<IngestAnswer>;
   /** An object of the current layout asks one of an earlier layout for an event it does not know [S2]. */

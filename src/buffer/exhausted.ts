@@ -2,11 +2,12 @@
  * A message that the queue gave up on [V19]. The queue may have tried for longer than the event was kept here: what the
  * message holds is then put back under its number, key and all, so that the dead letter can be looked at and redriven.
  */
+import { eventKey } from "../core/event-key.ts";
 import type { EventHead } from "../log/events.ts";
 import type { Log } from "../log/log.ts";
 import type { TenantConfig } from "../tenants/config.ts";
 import type { ExhaustedCall } from "./contract.ts";
-import { bodyDigestOf, keyOf } from "./event-key.ts";
+import { bodyDigestOf } from "./event-key.ts";
 import { keySegment } from "./open-segments.ts";
 
 export interface LostEvent {
@@ -18,8 +19,7 @@ export interface LostEvent {
 /** What is needed to put an event back; null where its message does not hold it. */
 export async function lostEvent({ event }: ExhaustedCall): Promise<LostEvent | null> {
   if (event === undefined) return null;
-  const [key, bodyDigest] = await Promise.all([keyOf(event.eventId), bodyDigestOf(event.body)]);
-  return { event, key, bodyDigest };
+  return { event, key: eventKey(event.eventId), bodyDigest: await bodyDigestOf(event.body) };
 }
 
 /** Puts it back among the copied-out events; null where it was never stored here. Within the caller's transaction. */

@@ -2,6 +2,7 @@
  * Storing what arrives [D3] [R1] [L5]. The first call is stored at once; while its commit is on its way to disk the
  * others gather, and are stored together when it ends: a lone event waits for nobody, a crowd shares its commits.
  */
+import { BODY_DIGEST_BYTES, EVENT_KEY_BYTES } from "../core/event-key.ts";
 import { hexOf } from "../core/hex.ts";
 import type { Bucket } from "../core/rate-limit.ts";
 import type { KeyEntry } from "../log/keys.ts";
@@ -17,9 +18,6 @@ import type { Wake } from "./wake.ts";
 
 const GROUP_EVENTS_MAX = 200;
 const GROUP_BYTES_MAX = 8_000_000;
-
-const KEY_BYTES = 16;
-const DIGEST_BYTES = 8;
 
 interface Waiting {
   readonly call: Arrived;
@@ -90,7 +88,7 @@ export class Intake {
 
   /** Whether the event's id is known here; where it is not, an earlier layout may have to be asked [S2]. */
   knows(call: IngestCall): boolean {
-    return this.#log.keys.find(call.keys.subarray(0, KEY_BYTES)) !== null;
+    return this.#log.keys.find(call.keys.subarray(0, EVENT_KEY_BYTES)) !== null;
   }
 
   /**
@@ -103,26 +101,28 @@ export class Intake {
       const isStillHere = this.#log.events.has(known.seq);
       if (isStillHere || this.#roster.closedAt(known.seq).length === 0) return "known";
     }
+    this.#admission.look(nowMs);
     return this.#admission.foresee(call, nowMs) ?? "needed";
   }
 
   /** Stores one event; answers once it is on disk [I12]. `isTaken`: under its suffixed id. Never throws. */
-  async accept(call: Arrived, isTaken = false): Promise<IngestAnswer> {
+  accept(call: Arrived, isTaken = false): Promise<IngestAnswer> {
     this.onArrival?.(call.source);
-    const answer = await this.#gather(call, isTaken ? "suffix" : "store");
-    return answer.kind === "unknown" || answer.kind === "behind" ? notStored : answer;
+    return new Promise((resolve) => {
+      this.#gather(call, isTaken ? "suffix" : "store", (answer) => {
+        resolve(answer.kind === "unknown" || answer.kind === "behind" ? notStored : answer);
+      });
+    });
   }
 
   /** What is known of an event here; it waits for what is being stored, and stores nothing itself but a re-opening. */
   recall(call: IngestCall): Promise<RecallAnswer> {
-    return this.#gather(call, "recall");
+    return new Promise((resolve) => this.#gather(call, "recall", resolve));
   }
 
-  #gather(call: Arrived, how: How): Promise<RecallAnswer> {
-    return new Promise((resolve) => {
-      this.#gathered.push({ call, how, resolve });
-      if (!this.#isFlushing) void this.#flush();
-    });
+  #gather(call: Arrived, how: How, resolve: Waiting["resolve"]): void {
+    this.#gathered.push({ call, how, resolve });
+    if (!this.#isFlushing) void this.#flush();
   }
 
   async #flush(): Promise<void> {
@@ -165,6 +165,7 @@ export class Intake {
     const highBefore = this.#log.segments.high;
     const rosterBefore = this.#roster.snapshot();
     const nowMs = Date.now();
+    this.#admission.look(nowMs);
     try {
       const { answers, armedAtMs } = this.#log.transaction(() => {
         const answers = group.map(({ call, how }) => this.#store(call, how, nowMs));
@@ -209,13 +210,14 @@ export class Intake {
 
   /** Under which id and key an event is looked for, and what is known there. */
   #identify(call: IngestCall, isTaken: boolean): Named & { readonly known: KeyEntry | null } {
-    const key = call.keys.subarray(0, KEY_BYTES);
-    const digest = call.keys.subarray(KEY_BYTES, KEY_BYTES + DIGEST_BYTES);
+    const key = call.keys.subarray(0, EVENT_KEY_BYTES);
+    const digest = call.keys.subarray(EVENT_KEY_BYTES, EVENT_KEY_BYTES + BODY_DIGEST_BYTES);
     const known = this.#log.keys.find(key);
     const isOther = known !== null && call.trust === "unsigned" && !sameBytes(known.bodyDigest, digest);
     if (!isOther && (!isTaken || known !== null)) return { eventId: call.eventId, key, digest, known };
     // The same id over another body is another event: nobody may make it look like a duplicate [D7].
-    const suffixedKey = call.keys.subarray(KEY_BYTES + DIGEST_BYTES, KEY_BYTES * 2 + DIGEST_BYTES);
+    const suffixedFrom = EVENT_KEY_BYTES + BODY_DIGEST_BYTES;
+    const suffixedKey = call.keys.subarray(suffixedFrom, suffixedFrom + EVENT_KEY_BYTES);
     const eventId = `${call.eventId}~${hexOf(digest)}`;
     return { eventId, key: suffixedKey, digest, known: this.#log.keys.find(suffixedKey) };
   }

@@ -124,7 +124,7 @@ export class Operator {
   }
 
   async #heads(ids: readonly string[]): Promise<EventHead[]> {
-    const seqs = await Promise.all(ids.slice(0, IDS_MAX).map((id) => findSeq(this.#log, id)));
+    const seqs = ids.slice(0, IDS_MAX).map((id) => findSeq(this.#log, id));
     const unique = [...new Set(seqs.filter((seq) => seq !== null))].sort((a, b) => a - b);
     return unique.map((seq) => this.#log.events.head(seq)).filter((head) => head !== null);
   }

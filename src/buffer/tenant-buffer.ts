@@ -23,6 +23,7 @@ import type {
   ExhaustedCall,
   IngestAnswer,
   IngestCall,
+  IngestReply,
   JobAnswer,
   JobCall,
   JobView,
@@ -59,9 +60,10 @@ export class TenantBuffer extends DurableObject<Bindings> implements TenantBuffe
     void ctx.blockConcurrencyWhile(() => this.#tenancy.open());
   }
 
-  async ingest(call: IngestCall): Promise<IngestAnswer> {
+  async ingest(call: IngestCall): Promise<IngestReply> {
     if (isLargeEvent(call.body.byteLength, call.headers)) return tooLargeForOneCall;
-    return this.#takeIn(call, ({ intake }, isTaken) => intake.accept(call, isTaken));
+    const answer = await this.#takeIn(call, ({ intake }, isTaken) => intake.accept(call, isTaken));
+    return isOrdinary(answer, call) || answer;
   }
 
   async ingestLarge(call: LargeIngestCall, body: ReadableStream<Uint8Array>): Promise<IngestAnswer> {
@@ -71,10 +73,10 @@ export class TenantBuffer extends DurableObject<Bindings> implements TenantBuffe
   }
 
   /** What stands before storing an event: the newest configuration, and what another object may know of it. */
-  async #takeIn(
+  #takeIn(
     call: IngestCall,
     store: (runtime: Runtime, isTaken: boolean) => Promise<IngestAnswer>,
-  ): Promise<IngestAnswer> {
+  ): IngestAnswer | Promise<IngestAnswer> {
     this.#tenancy.checkAlarm();
     const stored = this.#tenancy.stored;
     if (stored === null) return { kind: "unconfigured" };
@@ -87,10 +89,17 @@ export class TenantBuffer extends DurableObject<Bindings> implements TenantBuffe
     if (stored.record.layouts === undefined || stored.record.layouts.length === 0 || intake.knows(call)) {
       return store(runtime, false);
     }
-    const recalled = await this.#tenancy
-      .peers(call.tenant)
-      .recall(call, this.#tenancy.shard, stored.record, Date.now());
-    if (recalled.kind === "unknown") return store(runtime, recalled.taken);
+    return this.#askPeers(call, stored.record, (isTaken) => store(runtime, isTaken));
+  }
+
+  /** The tenant was spread differently before: another object may know the event [S2]. */
+  async #askPeers(
+    call: IngestCall,
+    record: ConfigRecord,
+    store: (isTaken: boolean) => Promise<IngestAnswer>,
+  ): Promise<IngestAnswer> {
+    const recalled = await this.#tenancy.peers(call.tenant).recall(call, this.#tenancy.shard, record, Date.now());
+    if (recalled.kind === "unknown") return store(recalled.taken);
     return recalled.kind === "behind" ? { kind: "unavailable", code: "resharding", retryAfterSeconds: 2 } : recalled;
   }
 
@@ -189,7 +198,7 @@ export class TenantBuffer extends DurableObject<Bindings> implements TenantBuffe
 
   async event(eventId: string): Promise<EventView | null> {
     this.#tenancy.checkAlarm();
-    const seq = this.#tenancy.runtime === null ? null : await findSeq(this.#log, eventId);
+    const seq = this.#tenancy.runtime === null ? null : findSeq(this.#log, eventId);
     return seq === null || this.#tenancy.runtime === null
       ? null
       : eventView(this.#log, this.#tenancy.runtime.roster, seq);
@@ -197,7 +206,7 @@ export class TenantBuffer extends DurableObject<Bindings> implements TenantBuffe
 
   async body(eventId: string): Promise<BodyAnswer> {
     this.#tenancy.checkAlarm();
-    const seq = this.#tenancy.runtime === null ? null : await findSeq(this.#log, eventId);
+    const seq = this.#tenancy.runtime === null ? null : findSeq(this.#log, eventId);
     if (seq === null) return { kind: "not-found" };
     const event = this.#log.events.read(seq);
     if (event === null) return { kind: "expired" };
@@ -261,6 +270,13 @@ export class TenantBuffer extends DurableObject<Bindings> implements TenantBuffe
       ? null
       : new Operator(this.#log, this.#wake, this.#tenancy.runtime, () => Date.now());
   }
+}
+
+/** Stored as the call names it, and nothing else to tell. */
+function isOrdinary(answer: IngestAnswer, call: IngestCall): boolean {
+  return (
+    call.brief === true && answer.kind === "buffered" && answer.wasIdle !== true && answer.eventId === call.eventId
+  );
 }
 
 /** The platform's rows end at 2 MB: a large event comes by `ingestLarge`. */

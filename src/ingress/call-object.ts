@@ -17,8 +17,10 @@ const SECOND_TRY_MIN_MS = 250;
 export async function callObject(objects: TenantObjects, call: IngestCall, deadline: Deadline): Promise<CallResult> {
   for (let tries = 1; ; tries++) {
     try {
-      const answer = await deadline.within(handOver(objects.of(call.tenant, deadline.leftMs(), call.shard ?? 0), call));
-      return answer === EXPIRED ? { kind: "failed", failure: "timed-out", detail: `${tries}. try` } : answer;
+      const object = objects.of(call.tenant, deadline.leftMs(), call.shard ?? 0);
+      const reply = await deadline.within(handOver(object, call));
+      if (reply === EXPIRED) return { kind: "failed", failure: "timed-out", detail: `${tries}. try` };
+      return reply === true ? { kind: "buffered", eventId: call.eventId } : reply;
     } catch (error) {
       const failure = classifyCallFailure(error);
       if (tries === 2 || !isWorthRetrying(failure) || deadline.leftMs() < SECOND_TRY_MIN_MS) {

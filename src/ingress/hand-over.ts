@@ -1,14 +1,17 @@
 /** Handing one verified event to its tenant's object: in the call itself or, where it is large, as a stream beside it [V25]. */
-import type { IngestAnswer, IngestCall, TenantBufferCalls } from "../buffer/contract.ts";
+import type { IngestCall, IngestReply, TenantBufferCalls } from "../buffer/contract.ts";
 import { CHUNK_BYTES, isLargeEvent } from "../core/large-body.ts";
 import { isUtf8 } from "../core/utf8.ts";
 
 const EMPTY = new Uint8Array(0);
 
 /** Makes the call. What the object does not want of a large body is not sent. */
-export async function handOver(object: TenantBufferCalls, call: IngestCall): Promise<IngestAnswer> {
+export function handOver(object: TenantBufferCalls, call: IngestCall): Promise<IngestReply> {
+  return isLargeEvent(call.body.byteLength, call.headers) ? streamOver(object, call) : object.ingest(call);
+}
+
+async function streamOver(object: TenantBufferCalls, call: IngestCall): Promise<IngestReply> {
   const { body } = call;
-  if (!isLargeEvent(body.byteLength, call.headers)) return object.ingest(call);
   const { readable, writable } = new FixedLengthStream(body.byteLength);
   const writer = writable.getWriter();
   void write(writer, body);

@@ -64,19 +64,14 @@ export class Ingress {
   }
 
   /** Answers a request whose path begins with `/webhook/`. */
-  async handle(request: Request, lifetime: OutlivesAnswer): Promise<Response> {
+  handle(request: Request, lifetime: OutlivesAnswer): Response | Promise<Response> {
     const route = parseRoute(request.url);
     if (route === null) return notFound();
     const hops = readHops(request.headers);
     if (hops >= HOPS_MAX) return loop();
     const declaredBytes = declaredLength(request.headers);
     if (declaredBytes !== null && declaredBytes > BODY_BYTES_MAX) return bodyTooLarge();
-    const passage = new Passage(request, lifetime, route, hops, declaredBytes, this.#now, this.#now());
-    try {
-      return await this.#pass(passage);
-    } finally {
-      passage.end();
-    }
+    return this.#pass(new Passage(request, lifetime, route, hops, declaredBytes, this.#now, this.#now()));
   }
 
   /** What this isolate turned away of a tenant and has not told its object yet [O7]. */
@@ -86,32 +81,36 @@ export class Ingress {
 
   /** Tries the request against what memory knows, and again where a newer configuration turns up [O4]. */
   async #pass(passage: Passage): Promise<Response> {
-    const { startedAtMs, lifetime } = passage;
-    const { tenant } = passage.route;
-    let entry: TenantLookup =
-      this.#cache.peek(tenant, startedAtMs) ?? (await this.#cache.load(tenant, startedAtMs, lifetime));
-    let mayAsk = true;
-    let staleCount = 0;
-    for (;;) {
-      const step = await this.#try(passage, entry);
-      switch (step.kind) {
-        case "answer":
-          return this.#answer(passage, step.response, step.note, step.decided);
-        case "refused": {
-          const newer = mayAsk ? await this.#newest.newerThan(tenant, step.version, startedAtMs, lifetime) : null;
-          if (newer === null) return this.#answer(passage, step.response, step.note);
-          mayAsk = false;
-          entry = newer;
-          break;
+    try {
+      const { startedAtMs, lifetime } = passage;
+      const { tenant } = passage.route;
+      let entry: TenantLookup =
+        this.#cache.peek(tenant, startedAtMs) ?? (await this.#cache.load(tenant, startedAtMs, lifetime));
+      let mayAsk = true;
+      let staleCount = 0;
+      for (;;) {
+        const step = await this.#try(passage, entry);
+        switch (step.kind) {
+          case "answer":
+            return this.#answer(passage, step.response, step.note, step.decided);
+          case "refused": {
+            const newer = mayAsk ? await this.#newest.newerThan(tenant, step.version, startedAtMs, lifetime) : null;
+            if (newer === null) return this.#answer(passage, step.response, step.note);
+            mayAsk = false;
+            entry = newer;
+            break;
+          }
+          case "stale":
+            staleCount += 1;
+            if (staleCount > STALE_COUNT_MAX) return this.#answer(passage, unavailable(), KEEPS_CHANGING);
+            entry = await this.#cache.keep(tenant, step.record, startedAtMs);
+            break;
+          default:
+            return unreachable(step);
         }
-        case "stale":
-          staleCount += 1;
-          if (staleCount > STALE_COUNT_MAX) return this.#answer(passage, unavailable(), KEEPS_CHANGING);
-          entry = await this.#cache.keep(tenant, step.record, startedAtMs);
-          break;
-        default:
-          return unreachable(step);
       }
+    } finally {
+      passage.end();
     }
   }
 

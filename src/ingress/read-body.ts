@@ -31,22 +31,25 @@ export function declaredLength(headers: Headers): number | null {
  * Reads the whole body. `declaredBytes` is what the sender says and is not believed: the size is checked again while
  * reading. `deadline` is how long no byte may come, and begins anew with each that does.
  */
-export async function readBody(
+export function readBody(
   request: Request,
   declaredBytes: number | null,
   sizeBytesMax: number,
   budget: BodyBudget,
   deadline: Deadline,
-): Promise<BodyRead> {
+): BodyRead | Promise<BodyRead> {
   if (declaredBytes !== null && declaredBytes > sizeBytesMax) return TOO_LARGE;
   const hold = budget.hold(declaredBytes ?? 0);
   if (hold === null) return BUSY;
-  const read =
-    declaredBytes !== null && declaredBytes <= SMALL_BODY_BYTES
-      ? await readSmall(request, sizeBytesMax, hold, deadline)
-      : await readChunks(request, declaredBytes ?? 0, sizeBytesMax, hold, deadline);
-  if (read.kind !== "body") hold.release();
-  return read;
+  return declaredBytes !== null && declaredBytes <= SMALL_BODY_BYTES
+    ? readSmall(request, sizeBytesMax, hold, deadline)
+    : readChunks(request, declaredBytes ?? 0, sizeBytesMax, hold, deadline);
+}
+
+/** Nothing came of it: the room that was held for the body is given back. */
+function without(hold: BodyHold, refused: BodyRead): BodyRead {
+  hold.release();
+  return refused;
 }
 
 async function readSmall(
@@ -59,11 +62,12 @@ async function readSmall(
   try {
     buffer = await deadline.within(request.arrayBuffer());
   } catch {
-    return BROKEN;
+    return without(hold, BROKEN);
   }
-  if (buffer === EXPIRED) return STALLED;
-  if (buffer.byteLength > sizeBytesMax) return TOO_LARGE;
-  return hold.growTo(buffer.byteLength) ? { kind: "body", bytes: new Uint8Array(buffer), hold } : BUSY;
+  if (buffer === EXPIRED) return without(hold, STALLED);
+  if (buffer.byteLength > sizeBytesMax) return without(hold, TOO_LARGE);
+  if (!hold.growTo(buffer.byteLength)) return without(hold, BUSY);
+  return { kind: "body", bytes: new Uint8Array(buffer), hold };
 }
 
 async function readChunks(
@@ -111,7 +115,7 @@ async function readChunks(
     // The sender went away, or sent another length than it said.
   }
   pieces.end();
-  return refused;
+  return without(hold, refused);
 }
 
 /** The bytes alone in their buffer; a large body is spared the copy, for it goes on as a stream. */

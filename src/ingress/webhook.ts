@@ -4,7 +4,7 @@ import { objectName, shardOf } from "../core/shard.ts";
 import { diagnose } from "../providers/diagnose.ts";
 import { answerHandshake } from "../providers/handshake.ts";
 import { keptHeaders } from "../providers/headers.ts";
-import { identify } from "../providers/identify.ts";
+import { identify, readable } from "../providers/identify.ts";
 import type { ProviderRow } from "../providers/row.ts";
 import type { Rejected } from "../providers/verdict.ts";
 import { type VerifySource, verify } from "../providers/verify.ts";
@@ -164,14 +164,15 @@ async function store(
 ): Promise<Step> {
   const bodySha256 = await bodyDigest(arrival.body);
   const source = verifySourceAt(candidate, passage.startedAtMs);
-  const identity = await identify(row, source, arrival, bodySha256.toHex());
+  const read = readable(row, arrival);
+  const identity = identify(row, source, read instanceof Promise ? await read : read, bodySha256.toHex());
   const { "content-type": contentType = null, ...kept } = keptHeaders(
     row,
     candidate.config.forwardHeaders,
     arrival.headers,
   );
   const headers = JSON.stringify(kept);
-  const keys = await ingestKeys(identity.eventId, identity.trust, bodySha256);
+  const keys = ingestKeys(identity.eventId, identity.trust, bodySha256);
   const call = {
     tenant: passage.route.tenant,
     version,
@@ -185,6 +186,7 @@ async function store(
     hops: passage.hops,
     overLimit: candidate.overLimit,
     shard: shardOf(keys, candidate.shards),
+    brief: true,
     keys,
     body: arrival.body,
   };

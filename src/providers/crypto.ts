@@ -57,8 +57,8 @@ export async function hmac(key: CryptoKey, message: Bytes): Promise<Bytes> {
   return new Uint8Array(await crypto.subtle.sign("HMAC", key, message));
 }
 
-export async function digest(hash: Hash, message: Bytes): Promise<Bytes> {
-  return new Uint8Array(await crypto.subtle.digest(hash, message));
+export function digest(hash: Hash, message: Bytes): Promise<Bytes> {
+  return crypto.subtle.digest(hash, message).then((bytes) => new Uint8Array(bytes));
 }
 
 /** Compares two digests without telling by its duration where they differ. Different lengths are different. */

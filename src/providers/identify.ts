@@ -1,8 +1,8 @@
+import { sha256 } from "@noble/hashes/sha2.js";
 import type { Identity, IdTrust } from "../core/event.ts";
 import type { Arrival, VerifySource } from "./arrival.ts";
 import { hexFromBytes, utf8 } from "./bytes.ts";
 import { uncompressed } from "./content-coding.ts";
-import { digest } from "./crypto.ts";
 import { pointerTokens, refOf } from "./refs.ts";
 import { RequestParts } from "./request-parts.ts";
 import type { IdChoice, ProviderRow } from "./row.ts";
@@ -14,21 +14,22 @@ const TYPE_LENGTH_MAX = 200;
 /**
  * Names a verified request [D1]: by the source's own setting, else by the provider's id, else by its bytes. What is
  * missing, empty, neither text nor number, or cannot be read falls through to the next choice; never a guess, never
- * random. `bodySha256Hex` is the digest of the exact bytes, which the caller has computed anyway.
+ * random. `arrival`: as `readable` gives it. `bodySha256Hex` is the digest of the exact bytes, which the caller has
+ * computed anyway.
  */
-export async function identify(
-  row: ProviderRow,
-  source: VerifySource,
-  arrival: Arrival,
-  bodySha256Hex: string,
-): Promise<Identity> {
-  const { scheme } = row;
-  const isCompressed = "signsUncompressed" in scheme && scheme.signsUncompressed === true;
-  const parts = new RequestParts(isCompressed ? ((await uncompressed(arrival)) ?? arrival) : arrival, source);
+export function identify(row: ProviderRow, source: VerifySource, arrival: Arrival, bodySha256Hex: string): Identity {
+  const parts = new RequestParts(arrival, source);
   const named = ownId(row, source, parts) ?? providerId(row, parts);
   const type = eventType(row, parts);
   if (named === null) return { eventId: `${source.id}:sha256-${bodySha256Hex}`, trust: "content", type };
-  return { eventId: `${source.id}:${await safeId(named.id)}`, trust: named.trust, type };
+  return { eventId: `${source.id}:${safeId(named.id)}`, trust: named.trust, type };
+}
+
+/** The arrival as its id and type are read from it: uncompressed where the provider signs before it compresses [I3]. */
+export function readable(row: ProviderRow, arrival: Arrival): Arrival | Promise<Arrival> {
+  const { scheme } = row;
+  if (!("signsUncompressed" in scheme) || scheme.signsUncompressed !== true) return arrival;
+  return uncompressed(arrival).then((plain) => plain ?? arrival);
 }
 
 interface Named {
@@ -90,9 +91,9 @@ function trustOf(row: ProviderRow, namesOneSignedEvent: boolean): IdTrust {
 }
 
 /** At most 200 visible ASCII characters; anything else becomes the digest of its UTF-8 bytes [D8]. */
-async function safeId(id: string): Promise<string> {
+function safeId(id: string): string {
   if (id.length <= ID_LENGTH_MAX && /^[!-~]+$/.test(id)) return id;
-  return `sha256-${hexFromBytes(await digest("SHA-256", utf8(id)))}`;
+  return `sha256-${hexFromBytes(sha256(utf8(id)))}`;
 }
 
 function eventType(row: ProviderRow, parts: RequestParts): string | null {

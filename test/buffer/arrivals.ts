@@ -36,18 +36,18 @@ export async function callFor(tenant: Tenant, arrival: Arrival): Promise<IngestC
     headers: "",
     hops: 0,
     overLimit: arrival.overLimit ?? "reject",
-    keys: await ingestKeys(eventId, trust, await bodyDigest(bytes)),
+    keys: ingestKeys(eventId, trust, await bodyDigest(bytes)),
     body: bytes,
   };
 }
 
 export async function arrive(tenant: Tenant, ...arrivals: readonly Arrival[]): Promise<IngestAnswer[]> {
   const calls = await Promise.all(arrivals.map((arrival) => callFor(tenant, arrival)));
-  return Promise.all(calls.map(async (call) => tenant.calls.ingest(call)));
+  return Promise.all(calls.map(async (call) => tenant.ingest(call)));
 }
 
 export async function arriveOne(tenant: Tenant, arrival: Arrival): Promise<IngestAnswer> {
-  return tenant.calls.ingest(await callFor(tenant, arrival));
+  return tenant.ingest(await callFor(tenant, arrival));
 }
 
 /** `count` events `<prefix>0` … of `bodySizeBytes`, made in advance so that only the object is measured. */
@@ -63,7 +63,7 @@ export async function manyCalls(
   const calls: IngestCall[] = [];
   for (let index = 0; index < count; index += 1) {
     const eventId = `in:${prefix}${index}`;
-    const keys = await ingestKeys(eventId, "signed", digest);
+    const keys = ingestKeys(eventId, "signed", digest);
     calls.push({
       tenant: tenant.name,
       version: Number.MAX_SAFE_INTEGER,

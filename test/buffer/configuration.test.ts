@@ -83,11 +83,11 @@ describe("versions", () => {
     const old = await versionOf(tenant);
     await tenant.reconfigure({});
     const newest = await tenant.calls.readConfig();
-    const stale = await tenant.calls.ingest({ ...(await callFor(tenant, { id: "evt_1" })), version: old });
+    const stale = await tenant.ingest({ ...(await callFor(tenant, { id: "evt_1" })), version: old });
     expect(stale).toEqual({ kind: "stale", record: newest });
     expect(JSON.stringify(stale)).not.toContain(SECRET);
     expect((await tenant.stats()).accepted).toBe(0);
-    const same = await tenant.calls.ingest({ ...(await callFor(tenant, { id: "evt_1" })), version: old + 1 });
+    const same = await tenant.ingest({ ...(await callFor(tenant, { id: "evt_1" })), version: old + 1 });
     expect(same.kind).toBe("buffered");
   });
 
@@ -178,7 +178,7 @@ describe("deleting", () => {
     const tenant = await Tenant.create();
     const version = await versionOf(tenant);
     await tenant.admin("DELETE", "");
-    const answer = await tenant.calls.ingest({ ...(await callFor(tenant, { id: "evt_1" })), version });
+    const answer = await tenant.ingest({ ...(await callFor(tenant, { id: "evt_1" })), version });
     expect(answer).toMatchObject({ kind: "stale", record: { state: "deleted", version: version + 1 } });
   });
 

@@ -21,9 +21,7 @@ function metered({ cost }: TenantStats): number {
 
 async function ingest(tenant: Tenant, calls: Awaited<ReturnType<typeof manyCalls>>, atOnce = 50): Promise<void> {
   for (let first = 0; first < calls.length; first += atOnce) {
-    const answers = await Promise.all(
-      calls.slice(first, first + atOnce).map(async (call) => tenant.calls.ingest(call)),
-    );
+    const answers = await Promise.all(calls.slice(first, first + atOnce).map(async (call) => tenant.ingest(call)));
     expect(answers.filter((answer) => answer.kind === "unavailable" || answer.kind === "rate-limited")).toEqual([]);
   }
 }

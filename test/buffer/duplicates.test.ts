@@ -4,7 +4,7 @@ import { bodyDigest } from "../../src/ingress/digests.ts";
 import { moveClock, startClock, stopClock } from "../flow/clock.ts";
 import { bytesOf, Origin } from "../flow/origin.ts";
 import { SECRET, Tenant } from "../flow/tenant.ts";
-import { arrive, arriveOne, utf8 } from "./arrivals.ts";
+import { arrive, arriveOne, callFor, utf8 } from "./arrivals.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -187,5 +187,19 @@ describe("other bytes under the same id", () => {
     expect(origin.ids()).toEqual(expected);
     expect(origin.accepted.map((event) => new TextDecoder().decode(bytesOf(event)))).toEqual(bodies);
     for (const id of expected) expect((await tenant.event(id.slice("in:".length)))?.id).toBe(id);
+  });
+});
+
+test("[O12] only a caller that is brief is answered `true`, and only where there is nothing else to tell", async () => {
+  new Origin();
+  const tenant = await Tenant.create();
+  const first = await callFor(tenant, { id: "evt_1" });
+  expect(await tenant.calls.ingest({ ...first, brief: true })).toMatchObject({ kind: "buffered", wasIdle: true });
+  const next = await callFor(tenant, { id: "evt_2" });
+  expect(await tenant.calls.ingest({ ...next, brief: true })).toBe(true);
+  expect(await tenant.calls.ingest({ ...next, brief: true })).toMatchObject({ kind: "deduplicated" });
+  expect(await tenant.calls.ingest(await callFor(tenant, { id: "evt_3" }))).toEqual({
+    kind: "buffered",
+    eventId: "in:evt_3",
   });
 });

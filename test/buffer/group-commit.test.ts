@@ -55,7 +55,7 @@ test("[L5] the first call is stored at once, the others gather while its commit 
   const tenant = await Tenant.create();
   const calls = await manyCalls(tenant, "e", 451);
   const { commits, letGo } = await watchCommits(tenant);
-  const answers = Promise.all(calls.map(async (call) => tenant.calls.ingest(call)));
+  const answers = Promise.all(calls.map(async (call) => tenant.ingest(call)));
   await arrivedAtObject(tenant);
   expect(commits()).toBe(1);
   letGo();
@@ -69,7 +69,7 @@ test("[L5] and at most 8 MB", { timeout: 30_000 }, async () => {
   const tenant = await Tenant.create();
   const calls = await manyCalls(tenant, "e", 21, 1_000_000);
   const { commits, letGo } = await watchCommits(tenant);
-  const answers = Promise.all(calls.map(async (call) => tenant.calls.ingest(call)));
+  const answers = Promise.all(calls.map(async (call) => tenant.ingest(call)));
   await arrivedAtObject(tenant);
   letGo();
   expect(new Set((await answers).map(({ kind }) => kind))).toEqual(new Set(["buffered"]));

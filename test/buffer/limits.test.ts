@@ -112,7 +112,7 @@ describe("backlog", () => {
     expect((await tenant.admin("POST", "/destinations/off/pause")).status).toBe(200);
     const calls = await manyCalls(tenant, "e", 3_000);
     for (let first = 0; first < calls.length; first += 200) {
-      const answers = await Promise.all(calls.slice(first, first + 200).map(async (call) => tenant.calls.ingest(call)));
+      const answers = await Promise.all(calls.slice(first, first + 200).map(async (call) => tenant.ingest(call)));
       expect(kindsOf(answers)).toEqual({ buffered: 200 });
       await tenant.runFor(1_000);
       expect(isBalanced(await tenant.stats())).toBe(true);
@@ -147,10 +147,10 @@ describe("backlog", () => {
     origin.answer = () => status(503);
     const tenant = await Tenant.create({ maxBacklogEvents: 100 });
     const calls = await manyCalls(tenant, "e", 79);
-    await Promise.all(calls.map(async (call) => tenant.calls.ingest(call)));
+    await Promise.all(calls.map(async (call) => tenant.ingest(call)));
     expect(alertOf(await tenant.stats(), "backlog-nearly-full")).toBeNull();
     const more = await manyCalls(tenant, "f", 30);
-    const answers = await Promise.all(more.map(async (call) => tenant.calls.ingest(call)));
+    const answers = await Promise.all(more.map(async (call) => tenant.ingest(call)));
     expect(kindsOf(answers)).toEqual({ buffered: 21, unavailable: 9 });
     expect(answers.at(-1)).toEqual({ kind: "unavailable", code: "backlog-full", retryAfterSeconds: 60 });
     const refused = await tenant.post("late", "{}");
@@ -162,7 +162,7 @@ describe("backlog", () => {
     expect(await tenant.ledger()).toMatchObject({ offered: 100, backlog: 100, dead: 0 });
     // A repeat of what is stored is still a duplicate.
     const [known] = calls;
-    if (known !== undefined) expect((await tenant.calls.ingest(known)).kind).toBe("deduplicated");
+    if (known !== undefined) expect((await tenant.ingest(known)).kind).toBe("deduplicated");
     origin.answer = () => status(200);
     await tenant.runFor(3_600_000);
     expect(await tenant.ledger()).toMatchObject({ delivered: 100, backlog: 0 });
@@ -175,7 +175,7 @@ describe("backlog", () => {
     const tenant = await Tenant.create({ maxBacklogEvents: 100 });
     await tenant.admin("POST", "/destinations/origin/pause");
     const calls = await manyCalls(tenant, "e", 105);
-    const answers = await Promise.all(calls.map(async (call) => tenant.calls.ingest(call)));
+    const answers = await Promise.all(calls.map(async (call) => tenant.ingest(call)));
     expect(kindsOf(answers)).toEqual({ buffered: 100, unavailable: 5 });
     expect(await tenant.ledger()).toMatchObject({ backlog: 100, dead: 0 });
   });
@@ -185,7 +185,7 @@ describe("backlog", () => {
     const tenant = await Tenant.create({ maxBacklogBytes: 1_000_000 });
     await tenant.admin("POST", "/destinations/origin/pause");
     const calls = await manyCalls(tenant, "e", 12, 100_000);
-    const answers = await Promise.all(calls.map(async (call) => tenant.calls.ingest(call)));
+    const answers = await Promise.all(calls.map(async (call) => tenant.ingest(call)));
     expect(kindsOf(answers)).toEqual({ buffered: 10, unavailable: 2 });
   });
 
@@ -194,7 +194,7 @@ describe("backlog", () => {
     const tenant = await Tenant.create({ maxBacklogEvents: 100 });
     await tenant.admin("POST", "/destinations/origin/pause");
     const calls = await manyCalls(tenant, "e", 79);
-    await Promise.all(calls.map(async (call) => tenant.calls.ingest(call)));
+    await Promise.all(calls.map(async (call) => tenant.ingest(call)));
     await failToStore(tenant, "bad");
     expect((await arriveOne(tenant, { id: "bad" })).kind).toBe("unavailable");
     await mend(tenant);

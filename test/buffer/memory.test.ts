@@ -19,7 +19,7 @@ test.each([200, 2_000])(
     const tenant = await Tenant.create();
     const calls = await manyCalls(tenant, "e", count, 10_000);
     for (let first = 0; first < count; first += 200) {
-      await Promise.all(calls.slice(first, first + 200).map(async (call) => tenant.calls.ingest(call)));
+      await Promise.all(calls.slice(first, first + 200).map(async (call) => tenant.ingest(call)));
     }
     const heads = vi.spyOn(Events.prototype, "heads");
     const readMany = vi.spyOn(Events.prototype, "readMany");

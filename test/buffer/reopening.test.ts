@@ -113,19 +113,19 @@ test("[D6] [L6] one event leaves a range of the dead: the range is split there, 
   await tenant.admin("POST", "/destinations/off/pause");
   const calls = await manyCalls(tenant, "e", 504);
   for (let first = 0; first < calls.length; first += 100) {
-    await Promise.all(calls.slice(first, first + 100).map(async (call) => tenant.calls.ingest(call)));
+    await Promise.all(calls.slice(first, first + 100).map(async (call) => tenant.ingest(call)));
     await tenant.runAlarm();
   }
   expect(await tenant.ledger("off")).toMatchObject({ offered: 504, dead: 5, backlog: 499 });
   const middle = calls[2];
   if (middle === undefined) throw new Error("no such call");
-  expect((await tenant.calls.ingest(middle)).kind).toBe("reopened");
+  expect((await tenant.ingest(middle)).kind).toBe("reopened");
   expect(await tenant.ledger("off")).toMatchObject({ dead: 4, backlog: 500, retrying: 1 });
   expect(await tenant.sql("SELECT first_seq, last_seq, event_count FROM dead_range ORDER BY first_seq")).toEqual([
     { first_seq: 1, last_seq: 2, event_count: 2 },
     { first_seq: 4, last_seq: 5, event_count: 2 },
   ]);
-  expect((await tenant.calls.ingest(middle)).kind).toBe("deduplicated");
+  expect((await tenant.ingest(middle)).kind).toBe("deduplicated");
   expect(isBalanced(await tenant.stats())).toBe(true);
   await tenant.admin("POST", "/destinations/off/resume");
   await tenant.runFor(60_000);

@@ -36,7 +36,7 @@ async function slowestOf(tenant: Tenant, calls: readonly IngestCall[]): Promise<
   for (let first = 0; first < calls.length; first += 50) {
     const group = calls.slice(first, first + 50).map(async (call) => {
       const beganMs = performance.now();
-      const answer = await tenant.calls.ingest(call);
+      const answer = await tenant.ingest(call);
       slowestMs = Math.max(slowestMs, performance.now() - beganMs);
       return answer.kind;
     });
@@ -90,7 +90,7 @@ test(`[L1] [L2] [D3] ${EVENTS} events of 4 KB, retainBytes ${RETAIN_BYTES}: what
     expect(turn.copiedBytes).toBeLessThanOrEqual(COPY_BYTES_MAX);
   }
   const sampled = all.filter((_, index) => index % Math.ceil(all.length / 1_000) === 0);
-  const answers = await Promise.all(sampled.map(async (call) => (await tenant.calls.ingest(call)).kind));
+  const answers = await Promise.all(sampled.map(async (call) => (await tenant.ingest(call)).kind));
   expect(sampled.length).toBeGreaterThanOrEqual(Math.min(1_000, EVENTS) * 0.9);
   expect(new Set(answers)).toEqual(new Set(["deduplicated"]));
   if (other !== null) {

@@ -25,7 +25,7 @@ function watchTurns(): () => Turn[] {
 
 async function ingest(tenant: Tenant, calls: Awaited<ReturnType<typeof manyCalls>>): Promise<void> {
   for (let first = 0; first < calls.length; first += 100) {
-    const answers = await Promise.all(calls.slice(first, first + 100).map(async (call) => tenant.calls.ingest(call)));
+    const answers = await Promise.all(calls.slice(first, first + 100).map(async (call) => tenant.ingest(call)));
     expect(new Set(answers.map((answer) => answer.kind))).toEqual(new Set(["buffered"]));
     await tenant.runAlarm();
   }
@@ -61,7 +61,7 @@ describe("by size", () => {
     }
     for (let index = 0; index < 3_000; index += 30) {
       const call = calls[index];
-      if (call !== undefined) expect((await tenant.calls.ingest(call)).kind).toBe("deduplicated");
+      if (call !== undefined) expect((await tenant.ingest(call)).kind).toBe("deduplicated");
     }
     expect((await tenant.calls.body("in:e0")).kind).toBe("expired");
     expect((await tenant.calls.body("in:e2999")).kind).toBe("body");

@@ -1,10 +1,12 @@
 /** What happens where the object's own storage will not take a write, or has no room left. */
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, test, vi } from "vitest";
+import { moveClock, stopClock } from "../flow/clock.ts";
 import { Origin } from "../flow/origin.ts";
 import { isBalanced, Tenant } from "../flow/tenant.ts";
 
 afterEach(() => {
+  stopClock();
   vi.restoreAllMocks();
 });
 
@@ -38,6 +40,8 @@ test("[L4] an object that holds 8 GB takes nothing more, and says so; what it ho
   await runInDurableObject(tenant.stub, (_instance, state) => {
     Object.defineProperty(state.storage.sql, "databaseSize", { get: () => 8_000_000_000, configurable: true });
   });
+  // It is asked once a second.
+  moveClock(1_000);
   const refused = await tenant.post("evt_2", "{}");
   expect(refused.status).toBe(503);
   expect(refused.headers.get("retry-after")).toBe("60");

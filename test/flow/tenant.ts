@@ -2,7 +2,14 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { vi } from "vitest";
-import type { AlertRow, EventView, TenantBufferCalls, TenantStats } from "../../src/buffer/contract.ts";
+import type {
+  AlertRow,
+  EventView,
+  IngestAnswer,
+  IngestCall,
+  TenantBufferCalls,
+  TenantStats,
+} from "../../src/buffer/contract.ts";
 import type { Bindings } from "../../src/env.ts";
 
 const BASE = "https://buf.test";
@@ -62,6 +69,12 @@ export class Tenant {
       destinations: { origin: http() },
       ...config,
     });
+  }
+
+  /** Hands an event straight to the object, as the Worker does. */
+  async ingest(call: IngestCall): Promise<IngestAnswer> {
+    const reply = await this.calls.ingest({ ...call, brief: true });
+    return reply === true ? { kind: "buffered", eventId: call.eventId } : reply;
   }
 
   /** Posts a signed event, as the generic source signs it. */

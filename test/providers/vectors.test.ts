@@ -2,7 +2,7 @@ import { createHash, createHmac } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { providerNames, providerRow } from "../../src/providers/catalogue.ts";
 import { answerHandshake } from "../../src/providers/handshake.ts";
-import { identify } from "../../src/providers/identify.ts";
+import { identify, readable } from "../../src/providers/identify.ts";
 import type { ProviderRow } from "../../src/providers/row.ts";
 import { checkSecret } from "../../src/providers/secret.ts";
 import { verify } from "../../src/providers/verify.ts";
@@ -33,7 +33,7 @@ describe("recorded requests", () => {
       expect(await verify(row, source, arrival)).toMatchObject({ kind: "genuine" });
       if (vector.expectedEventId !== undefined) {
         const bodyDigest = createHash("sha256").update(arrival.body).digest("hex");
-        const identity = await identify(row, source, arrival, bodyDigest);
+        const identity = identify(row, source, await readable(row, arrival), bodyDigest);
         expect(identity.eventId).toBe(`src:${vector.expectedEventId}`);
       }
     },

@@ -40,7 +40,7 @@ describe.each(recordedStores)("a store of schema version %i", (_, store) => {
       const { version } = (await tenant.calls.readConfig()) ?? { version: 0 };
       const [arrival] = revived(call.args) as [Parameters<typeof tenant.calls.ingest>[0]];
       const wanted = id === "in:bad-0" ? "reopened" : "deduplicated";
-      expect([id, (await tenant.calls.ingest({ ...arrival, version })).kind]).toEqual([id, wanted]);
+      expect([id, (await tenant.ingest({ ...arrival, version })).kind]).toEqual([id, wanted]);
     }
     expect((await tenant.post("new-1", '{"type":"order.paid"}')).status).toBe(202);
     for (const name of ["origin", "later"]) await tenant.admin("POST", `/destinations/${name}/resume`);
