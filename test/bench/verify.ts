@@ -18,13 +18,13 @@ import type { Run } from "./verify/worker.ts";
 const TARGET = 1.25;
 const ROUNDS = 7;
 const BODY_BYTES = 1_024;
-const WARMUP = 20_000;
+const WARMUP = 100_000;
 const NOW_SECONDS = 1_795_910_400;
 /** The body alone in hex and in base64, with a prefix, with a time in a list, with headers around it. */
 const PROVIDERS = ["generic", "shopify", "github", "stripe", "standard-webhooks"];
 
 async function main(): Promise<number> {
-  const count = process.argv.includes("--quick") ? 20_000 : 60_000;
+  const count = process.argv.includes("--quick") ? 20_000 : 250_000;
   const dir = mkdtempSync(join(tmpdir(), "spillway-bench-verify-"));
   try {
     const runtime = await startRuntime(await bundle(), dir);

@@ -82,17 +82,19 @@ export function verifyQuickly(scheme: HmacScheme, source: VerifySource, arrival:
   return judge(verifyHmac(key, signature, message), quick, source, timeMs, arrival.receivedAtMs);
 }
 
-async function judge(
+function judge(
   found: Promise<boolean>,
   quick: Quick,
   source: VerifySource,
   timeMs: number | null,
   receivedAtMs: number,
 ): Promise<Verdict> {
-  if (!(await found)) return rejected("signature-mismatch");
-  if (timeMs === null) return quick.genuine;
-  const tolerance = source.toleranceSeconds ?? quick.time?.toleranceSeconds ?? null;
-  return checkAge(timeMs, receivedAtMs, tolerance) ?? quick.genuine;
+  return found.then((isGenuine) => {
+    if (!isGenuine) return rejected("signature-mismatch");
+    if (timeMs === null) return quick.genuine;
+    const tolerance = source.toleranceSeconds ?? quick.time?.toleranceSeconds ?? null;
+    return checkAge(timeMs, receivedAtMs, tolerance) ?? quick.genuine;
+  });
 }
 
 /** What was signed, in the shared buffer where it fits; `null`: it is left to the general way. */
