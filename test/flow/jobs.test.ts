@@ -261,6 +261,21 @@ describe("erasing", () => {
     expect(await tenant.ledger()).toMatchObject({ erased: 1 });
   });
 
+  test("[X13] [X5] a destination that begins with the oldest counts what was erased before it came, and is sent the rest", async () => {
+    const origin = new Origin();
+    const tenant = await Tenant.create();
+    for (const id of ids(4)) await tenant.post(id, "{}");
+    await tenant.runFor(1_000);
+    expect(await post(tenant, "/events/erase", { ids: ["in:e1"] })).toEqual({ count: 1 });
+    const late = http("late.test", { from: "oldest" });
+    await tenant.reconfigure({ destinations: { origin: http(), late } });
+    await tenant.runFor(120_000);
+    expect(await tenant.ledger("late")).toMatchObject({ offered: 4, delivered: 3, erased: 1, backlog: 0 });
+    const toLate = origin.exchanges.filter(({ url }) => url.includes("late.test")).flatMap((exchange) => exchange.ids);
+    expect(toLate).toEqual(["in:e0", "in:e2", "in:e3"]);
+    expect(isBalanced(await tenant.stats())).toBe(true);
+  });
+
   test("[X6] [L1] also from what was copied out of a segment that is gone", async () => {
     const origin = new Origin();
     const tenant = await Tenant.create({

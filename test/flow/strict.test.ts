@@ -85,7 +85,7 @@ test("[V15] [O9] [X11] [FR 63] a head that fails blocks, is named after 15 minut
 });
 
 test.each(["relaxed", "strict"])(
-  "[X11] [V26] (%s) an event given up by hand behind others is never sent, not even after a restart",
+  "[X11] [X12] [V26] (%s) an event given up by hand behind others is never sent, not even after a restart",
   async (ordering) => {
     const origin = new Origin();
     const tenant = await Tenant.create({ destinations: { origin: strict({ ordering }) } });
