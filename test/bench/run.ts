@@ -4,6 +4,7 @@
  *   --quick        one short round, about two minutes
  *   --only <name>  intake, fsyncs, life, drain, backlog or redrive; may be repeated
  *   --json <file>  writes everything measured there
+ *   --page <file>  writes the report into that page, where it has room for figures (docs/FIGURES.md)
  *
  * It reports and judges nothing: the exit code is 0 whether or not the targets are reached.
  */
@@ -12,6 +13,7 @@ import { parseArgs } from "node:util";
 import { buildBacklogs, measureAtBacklog } from "./backlog.ts";
 import { Bench } from "./bench.ts";
 import { type Drain, measureDrain, measureDrainFloor } from "./drain.ts";
+import { writeFigures } from "./figures-page.ts";
 import { measureFsyncs } from "./fsyncs.ts";
 import { intakeSubjects, measureIntake } from "./intake.ts";
 import { measureLife } from "./life.ts";
@@ -26,6 +28,7 @@ const { values: options } = parseArgs({
     quick: { type: "boolean", default: false },
     only: { type: "string", multiple: true },
     json: { type: "string" },
+    page: { type: "string" },
   },
 });
 
@@ -115,7 +118,9 @@ try {
   bench.close();
 }
 const targets = targetLines(results);
-console.log(`\n${reportText(results, targets)}`);
+const report = reportText(results, targets);
+console.log(`\n${report}`);
+if (options.page !== undefined) writeFigures(options.page, report);
 if (options.json !== undefined) {
   writeFileSync(options.json, `${JSON.stringify({ plan: bench.plan, results, targets }, null, 2)}\n`);
 }
