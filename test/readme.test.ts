@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Webhook } from "standardwebhooks";
@@ -87,6 +88,18 @@ test("[V2] [V23] the README's receiver verifies, names the events it could not p
     status: 200,
     text: '{"batchItemFailures":[]}',
   });
+});
+
+test("[V14] the README's receiver outlives a request that breaks off", async () => {
+  const url = await startReceiver();
+  const { port } = new URL(url);
+  const socket = connect(Number(port), "127.0.0.1");
+  await once(socket, "connect");
+  socket.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{");
+  await sleep(50);
+  socket.destroy();
+  await sleep(50);
+  expect(await deliver(url, { events: [{ id: "a", type: "t", body: "text" }] })).toMatchObject({ status: 200 });
 });
 
 test("[O2] the README's first tenant is a configuration that is taken", () => {
