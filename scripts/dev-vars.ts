@@ -16,4 +16,9 @@ if (!existsSync(path)) {
 }
 
 const token = /^ADMIN_TOKEN=(.+)$/m.exec(readFileSync(path, "utf8"))?.[1];
-console.log(`Admin token of this local Spillway (from .dev.vars): ${token ?? "none: no admin call will be accepted"}`);
+console.log(
+  token === undefined
+    ? "There is no ADMIN_TOKEN in .dev.vars: no admin call will be accepted. Delete the file to get a new one."
+    : `For the README's lines (another port, if Wrangler says so below):\n\n` +
+        `export SPILLWAY=http://localhost:8787 ADMIN_TOKEN=${token}\n`,
+);

@@ -20,6 +20,10 @@ ${colors.bold("Look at the books, and at the event:")}
 curl -s ${authorization} '${spillway.addressOf(`/admin/tenants/${TENANT}/stats`)}'
 curl -s ${authorization} '${spillway.addressOf(`/admin/tenants/${TENANT}/events/internal%3Ahello-1`)}'
 
+${colors.bold("For a tenant of your own, as the README has it:")}
+
+export SPILLWAY=${new URL(address).origin} ADMIN_TOKEN=${settings.adminToken}
+
    webhooks      ${spillway.addressOf(`/webhook/${TENANT}/<source>`).replace(/%3C|%3E/g, (code) => decodeURIComponent(code))}: stripe, github, shopify, slack, internal
    admin API     ${spillway.addressOf("/admin/tenants")}
    state         .spillway/ (delete it to begin anew)

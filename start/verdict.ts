@@ -25,6 +25,7 @@ export async function judge(stage: Stage, fresh: boolean): Promise<boolean> {
     complaints.push(`the ledger counts ${ledger.delivered} delivered events of ${journal.promisedCount}`);
   }
 
+  if (stats.accepted > journal.promisedCount) screen.plain("   The ledger counts earlier runs, too:\n");
   screen.plain(
     `   accepted ${stats.accepted}, deduplicated ${stats.deduplicated}, rate limited ${stats.rateLimited}\n` +
       `   offered ${ledger.offered} = delivered ${ledger.delivered} + backlog ${ledger.backlog} + dead ${ledger.dead}\n` +
