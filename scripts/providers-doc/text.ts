@@ -46,9 +46,22 @@ export function providersText(): string {
     "tests, made or accepted by its official *SDK* (or the library its documentation says to verify with), or made by the",
     "*formula* of its documentation.",
     "",
+    "To take webhooks of one of them, write the name that stands behind its title, and its secret, into the tenant's",
+    "configuration, where the left-hand name is yours to choose:",
+    "",
+    "```json",
+    '{ "sources": { "shop": { "provider": "shopify", "secrets": ["…"] } } }',
+    "```",
+    "",
+    "Then give the provider the address `/webhook/<tenant>/shop`, at the place that *Add it* names. Where *Params* stands,",
+    '`"params": { … }` goes beside the secrets. A sender that is not here signs as one of the `generic` rows do, or is described',
+    'with `"provider": "custom"`.',
+    "",
     "Every event that Spillway delivers was verified on receipt, and every batch carries Spillway's own signature, which is",
     "what an origin should check. *Later* says what an origin can do beyond that, with the provider's own proof: the bytes",
     "are delivered exactly as they came, so the provider's own package can be handed them.",
+    "",
+    sorted.map((row) => `[${row.name}](#${anchorOf(row)})`).join(" · "),
     "",
     ...sorted.flatMap(section),
   ].join("\n");
@@ -72,6 +85,7 @@ function section(row: ProviderRow): string[] {
     ["Handshake", row.handshakes.map(handshakeWords).join("; ")],
     ["Answer", `${answerWords(row)}; within ${limit}`],
     ["Retries", `${retryWords(row)}; ${row.identity.retriesChangeBody ? "they change the body" : "the same bytes"}`],
+    ["Gives up", row.retry.disables ?? ""],
     ["Over the limit", overLimitAction(row, "auto") === "reject" ? "refused, it comes again" : "stored all the same"],
     ["Later", laterWords(row)],
     ["Vectors", best === "none" ? "none" : `${best} — ${sources.map(sourceText).join(", ")}`],
@@ -79,11 +93,20 @@ function section(row: ProviderRow): string[] {
     ["Note", row.note ?? ""],
   ];
   return [
-    `## ${row.title} ${code(row.name)}`,
+    `## ${headingOf(row)}`,
     "",
     ...lines.filter(([, text]) => text !== "").map(([name, text]) => `- **${name}:** ${text}`),
     "",
   ];
 }
+
+const headingOf = (row: ProviderRow): string => `${row.title} ${code(row.name)}`;
+
+/** As GitHub makes anchors of headings: no punctuation, and a hyphen for each space. */
+const anchorOf = (row: ProviderRow): string =>
+  headingOf(row)
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
+    .replaceAll(" ", "-");
 
 const sourceText = (source: string): string => source.replaceAll("https://", "").replaceAll(/[<>|]/g, " ");

@@ -80,13 +80,8 @@ export function answerWords({ answer }: ProviderRow): string {
 }
 
 export function retryWords({ retry }: ProviderRow): string {
-  const parts: string[] = [];
-  if (retry.is === "assumed" && retry.forSeconds === 0) parts.push("not published; taken as never");
-  else if (retry.forSeconds === 0) parts.push("never");
-  else {
-    const tries = retry.tries === null ? "" : `, ${retry.tries} times`;
-    parts.push(`for ${duration(retry.forSeconds)}${tries}${retry.is === "assumed" ? " (assumed)" : ""}`);
-  }
-  if (retry.disables !== null) parts.push(`switches the hook off ${retry.disables}`);
-  return parts.join("; ");
+  if (retry.is === "assumed" && retry.forSeconds === 0) return "not published; taken as never";
+  if (retry.forSeconds === 0) return "never";
+  const tries = retry.tries === null ? "" : `, ${retry.tries} times`;
+  return `for ${duration(retry.forSeconds)}${tries}${retry.is === "assumed" ? " (assumed)" : ""}`;
 }
