@@ -89,15 +89,26 @@ export async function openCall(call: ConfigureCall, settings: Settings): Promise
   return { kind: "refused", code: opened.reason, detail: opened.detail ?? "the configuration cannot be unsealed" };
 }
 
-/** Tells KV; true when it has it. */
+/**
+ * Tells KV; true when it has it. Where a newer one was told meanwhile, which this write may have overtaken, that one is
+ * written once more: what remains in KV is the newest.
+ */
 export async function tellKv(env: Bindings, log: Log, tenant: string, record: ConfigRecord): Promise<boolean> {
-  try {
-    await writeRecord(env.TENANT_CONFIG, tenant, record);
-  } catch {
-    return false;
+  for (let told = record; ; ) {
+    try {
+      await writeRecord(env.TENANT_CONFIG, tenant, told);
+    } catch {
+      return false;
+    }
+    const current = log.tenants.read();
+    if (current === null) return true;
+    const newest = JSON.parse(current.record) as ConfigRecord;
+    if (newest.version === told.version) {
+      if (current.untold) log.transaction(() => log.tenants.markTold());
+      return true;
+    }
+    // One that is still to be told comes to KV by itself, after the tenant's other objects [S2].
+    if (current.untold) return true;
+    told = newest;
   }
-  const current = log.tenants.read();
-  const isNewest = current !== null && (JSON.parse(current.record) as ConfigRecord).version === record.version;
-  if (isNewest) log.transaction(() => log.tenants.markTold());
-  return true;
 }

@@ -53,6 +53,7 @@ export class Intake {
   #isFlushing = false;
   /** What has to be done before anything is stored: storage failed while memory was being put back. */
   #owedRestore: (() => void) | null = null;
+  #isClosed = false;
   /** Hears of every arrival, whatever becomes of it. */
   onArrival: ((source: string) => void) | null = null;
 
@@ -80,6 +81,11 @@ export class Intake {
     this.#admission.reconfigure(config, nowMs);
   }
 
+  /** The tenant is deleted, or its memory made anew: what still waits here is not stored, and its sender hears so. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
   /** Verified with a configuration that is not the newest any more, or meant for another object [O4] [S2]. */
   isStale(call: IngestCall): boolean {
     const { version, shards = 1 } = this.#record();
@@ -99,7 +105,7 @@ export class Intake {
     const { known } = this.#identify(call, isTaken);
     if (known !== null && this.#isWithinWindow(call, known, nowMs)) {
       const isStillHere = this.#log.events.has(known.seq);
-      if (isStillHere || this.#roster.closedAt(known.seq).length === 0) return "known";
+      if (isStillHere || this.#roster.closedAt(known.seq, call).length === 0) return "known";
     }
     this.#admission.look(nowMs);
     return this.#admission.foresee(call, nowMs) ?? "needed";
@@ -160,6 +166,7 @@ export class Intake {
 
   /** One transaction for all; where it fails, one for each, so that only an event that fails alone is refused [L5]. */
   #storeGroup(group: readonly Waiting[]): RecallAnswer[] {
+    if (this.#isClosed) return group.map(() => notStored);
     this.#owedRestore?.();
     const bucketBefore = this.#admission.snapshot();
     const highBefore = this.#log.segments.high;
@@ -236,7 +243,7 @@ export class Intake {
       return this.#insert(call, { ...named, eventId: `${eventId}~${anewAtMs}` }, anewAtMs, true);
     }
     const { totals } = this.#log.meter;
-    const closed = this.#roster.closedAt(known.seq);
+    const closed = this.#roster.closedAt(known.seq, call);
     if (closed.length > 0) {
       const isStillHere = this.#log.events.has(known.seq);
       const body = isStillHere ? null : bodyOf(call);

@@ -105,6 +105,7 @@ export class Runtime {
   abandon(): void {
     this.drain.abandon();
     this.uploads.close();
+    this.intake.close();
   }
 
   get record(): ConfigRecord {
@@ -161,8 +162,10 @@ export class Runtime {
     return {
       dueMs: () => this.#retellAtMs,
       run: async (nowMs) => {
-        const isTold = await tell(this.#record);
-        this.#retellAtMs = isTold ? null : nowMs + RETELL_MS;
+        const record = this.#record;
+        const isTold = await tell(record);
+        // Of a change that came meanwhile nothing is known yet.
+        if (record === this.#record) this.#retellAtMs = isTold ? null : nowMs + RETELL_MS;
         return isTold;
       },
     };

@@ -23,6 +23,9 @@ import { Runtime, tombstoneEndMs } from "./runtime.ts";
 import { configOfShard } from "./shard-config.ts";
 import type { Wake } from "./wake.ts";
 
+/** What waits goes on so long after a key that was missing is back, whether or not anything is asked of the object [V47]. */
+const UNUSABLE_LOOK_AGAIN_MS = 300_000;
+
 export class Tenancy {
   readonly #ctx: DurableObjectState;
   readonly #env: Bindings;
@@ -137,6 +140,9 @@ export class Tenancy {
     if (conflict !== null) return conflict;
     if (this.#stored === null) return { kind: "refused", code: "no-such-tenant", detail: "there is nothing to delete" };
     const waiting = Object.entries(await this.#allBacklogs()).filter(([, count]) => count > 0);
+    // A change may have come while the other objects were asked.
+    const overtaken = versionConflict(call, this.#stored);
+    if (overtaken !== null) return overtaken;
     if (!call.force && waiting.length > 0) return { kind: "has-backlog", destinations: Object.fromEntries(waiting) };
     const { version: last, objectCount = 1, shards = 1, place } = this.#stored.record;
     const version = nextVersion(last, Date.now());
@@ -173,10 +179,19 @@ export class Tenancy {
     return { kind: "configured", record, everywhere };
   }
 
-  /** A deleted tenant: KV is told until it knows, and after a day the tombstone goes with the object [O4]. */
-  async tendTombstone(): Promise<void> {
+  /** The alarm of an object that delivers nothing: of a deleted tenant, or one whose configuration cannot be opened. */
+  async tend(): Promise<void> {
     const stored = this.#stored;
-    if (stored === null || stored.record.state !== "deleted") return;
+    if (stored === null) return;
+    // It has gone off: what comes meanwhile sets it anew.
+    this.#wake.learn(null);
+    if (stored.record.state === "deleted") return this.#tendTombstone(stored);
+    const nowMs = Date.now();
+    this.armAt(nowMs + UNUSABLE_LOOK_AGAIN_MS, nowMs);
+  }
+
+  /** KV is told until it knows, and after a day the tombstone goes with the object [O4]. */
+  async #tendTombstone(stored: Stored): Promise<void> {
     const nowMs = Date.now();
     if (nowMs >= tombstoneEndMs(stored.changedAtMs)) {
       await this.#ctx.storage.deleteAll();
@@ -184,8 +199,9 @@ export class Tenancy {
       return;
     }
     const isTold = !stored.untold || (await this.#tellAll(stored.tenant, stored.record));
+    // The name may have begun anew meanwhile.
+    if (this.#stored !== stored) return;
     if (isTold) this.#stored = { ...stored, untold: false };
-    this.#wake.learn(null);
     this.armAt(isTold ? tombstoneEndMs(stored.changedAtMs) : nowMs + RETELL_MS, nowMs);
   }
 
@@ -243,8 +259,10 @@ export class Tenancy {
   async #allBacklogs(): Promise<Record<string, number>> {
     const stored = this.#stored;
     if (stored === null) return {};
+    const others = await this.peers(stored.tenant).backlogs(stored.record);
+    // Its own last: events that came in meanwhile count.
     const sums = new Map(Object.entries(this.backlogs()));
-    for (const [name, count] of await this.peers(stored.tenant).backlogs(stored.record)) {
+    for (const [name, count] of others) {
       sums.set(name, (sums.get(name) ?? 0) + count);
     }
     return Object.fromEntries(sums);

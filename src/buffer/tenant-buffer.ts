@@ -262,7 +262,7 @@ export class TenantBuffer extends DurableObject<Bindings> implements TenantBuffe
 
   override async alarm(info?: AlarmInvocationInfo): Promise<void> {
     if (this.#tenancy.runtime !== null) await this.#tenancy.runtime.drain.run((info?.retryCount ?? 0) > 0);
-    else await this.#tenancy.tendTombstone();
+    else await this.#tenancy.tend();
   }
 
   #operator(): Operator | null {

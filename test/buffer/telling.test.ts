@@ -1,0 +1,117 @@
+/** Changes of a configuration that overtake each other on their way to KV [O4]. */
+import { runInDurableObject } from "cloudflare:test";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { startClock, stopClock } from "../flow/clock.ts";
+import { gate, Origin } from "../flow/origin.ts";
+import { admin, bindings, http, Tenant } from "../flow/tenant.ts";
+
+beforeEach(() => startClock());
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  stopClock();
+});
+
+type Put = (key: string, value: string) => Promise<void>;
+
+/** From here on the object writes to KV as `put` has it; `written` does what KV does. */
+async function interceptPuts(tenant: Tenant, put: (key: string, written: () => Promise<void>) => Promise<void>) {
+  await runInDurableObject(tenant.stub, (instance) => {
+    const { env } = instance as unknown as { env: { TENANT_CONFIG: KVNamespace } };
+    const kv = env.TENANT_CONFIG;
+    const slow = new Proxy(kv, {
+      get: (target, name) => {
+        const member: unknown = Reflect.get(target, name);
+        if (typeof member !== "function") return member;
+        const own = member.bind(target) as Put;
+        return name === "put" ? (key: string, value: string) => put(key, () => own(key, value)) : own;
+      },
+    });
+    Object.defineProperty(env, "TENANT_CONFIG", { configurable: true, value: slow });
+  });
+}
+
+async function versionInKv(tenant: Tenant): Promise<number | undefined> {
+  return (await bindings.TENANT_CONFIG.get<{ version: number }>(`tenant:${tenant.name}`, "json"))?.version;
+}
+
+test("[O4] a write to KV that a newer one overtook is not what remains there", async () => {
+  new Origin();
+  const tenant = await Tenant.create();
+  const slow = gate();
+  const begun = gate();
+  let puts = 0;
+  await interceptPuts(tenant, async (key, written) => {
+    if (key.startsWith("tenant:")) {
+      puts += 1;
+      if (puts === 1) {
+        begun.open(new Response());
+        await slow.answer;
+      }
+    }
+    await written();
+  });
+  const first = tenant.configure({ destinations: { origin: http("first.test") } });
+  await begun.answer;
+  await tenant.reconfigure({ destinations: { origin: http("second.test") } });
+  slow.open(new Response());
+  expect((await first).status).toBe(200);
+  expect(await versionInKv(tenant)).toBe((await tenant.calls.readConfig())?.version);
+});
+
+test("[O4] [V20] a tenant that is created anew while KV is still told of its deletion stays, and delivers", async () => {
+  const origin = new Origin();
+  const tenant = await Tenant.create();
+  const slow = gate();
+  const begun = gate();
+  let puts = 0;
+  await interceptPuts(tenant, async (key, written) => {
+    if (key.startsWith("tenant:")) {
+      puts += 1;
+      if (puts === 1) throw new Error("KV is down");
+      if (puts === 2) {
+        begun.open(new Response());
+        await slow.answer;
+      }
+    }
+    await written();
+  });
+  expect((await admin("DELETE", `/tenants/${tenant.name}`)).status).toBe(503);
+  const telling = tenant.runAlarm();
+  await begun.answer;
+  await tenant.reconfigure({});
+  await tenant.accept("evt_1");
+  slow.open(new Response());
+  await telling;
+  expect((await tenant.calls.readConfig())?.state).toBe("live");
+  await tenant.runFor(60_000);
+  expect(origin.ids()).toEqual(["in:evt_1"]);
+});
+
+test("[O4] a change that KV could not be told of while it was told of the one before is told later", async () => {
+  new Origin();
+  const tenant = await Tenant.create();
+  await tenant.runFor(60_000);
+  const slow = gate();
+  const begun = gate();
+  let puts = 0;
+  await interceptPuts(tenant, async (key, written) => {
+    if (key.startsWith("tenant:")) {
+      puts += 1;
+      if (puts === 2) {
+        begun.open(new Response());
+        await slow.answer;
+      } else if (puts <= 3) throw new Error("KV is down");
+    }
+    await written();
+  });
+  expect((await tenant.configure({ destinations: { origin: http("first.test") } })).status).toBe(503);
+  vi.setSystemTime(Date.now() + 10_000);
+  const telling = tenant.runAlarm();
+  await begun.answer;
+  expect((await tenant.configure({ destinations: { origin: http("second.test") } })).status).toBe(503);
+  slow.open(new Response());
+  await telling;
+  await tenant.runFor(60_000);
+  expect(await versionInKv(tenant)).toBe((await tenant.calls.readConfig())?.version);
+});
