@@ -8,6 +8,7 @@ import { checkParams, checkSecret, secretIsHandedOver, secretIsNeeded } from "..
 import type { ConfigContext } from "./context.ts";
 import { WINDOW_MS } from "./handshake-window.ts";
 import { isJsonObject, itemsOf, memberAt } from "./json.ts";
+import { nearestName } from "./nearest-name.ts";
 import { pathText } from "./problems.ts";
 
 /** Every problem of one source; `path` leads to it. */
@@ -32,7 +33,7 @@ export function sourceProblems(source: unknown, path: readonly string[], context
   if (typeof provider !== "string" || provider === "") return problems;
   const row = provider === "custom" ? customRow(custom, path, problems) : providerRow(provider);
   if (row === undefined) {
-    if (provider !== "custom") add(["provider"], `is not a known provider; known are ${known()}`);
+    if (provider !== "custom") add(["provider"], unknownProvider(provider));
     return problems;
   }
   problems.push(...secretProblems(source, path, row));
@@ -46,8 +47,11 @@ export function sourceProblems(source: unknown, path: readonly string[], context
   return problems;
 }
 
-function known(): string {
-  return [...providerNames(), "custom"].join(", ");
+/** There are far too many to name them all. */
+function unknownProvider(typed: string): string {
+  const nearest = nearestName(typed, [...providerNames(), "custom"]);
+  const meant = nearest === null ? "" : `; did you mean ${nearest}?`;
+  return `is not a known provider${meant || ":"} docs/PROVIDERS.md lists them, and "custom" describes any other sender`;
 }
 
 /** An operator's own row, by the schema of the table [P2]; undefined where it is wrong, with each problem named. */
@@ -73,7 +77,7 @@ function secretProblems(source: unknown, path: readonly string[], row: ProviderR
   if (secrets.length === 0 && secretIsNeeded(row) && !secretIsHandedOver(row)) {
     problems.push({
       path: pathText([...path, "secrets"]),
-      message: `must have 1 to 8 secrets: without one nothing can be verified. ${row.setup.secret}`,
+      message: `must have 1 to 8 secrets: without one nothing can be verified. Wanted: ${row.setup.secret}`,
     });
   }
   secrets.forEach((item, index) => {
@@ -82,7 +86,10 @@ function secretProblems(source: unknown, path: readonly string[], row: ProviderR
     const at = [...path, "secrets", String(index)];
     const checked = checkSecret(row, value);
     if (!checked.ok) {
-      problems.push({ path: pathText(at), message: `${checked.detail ?? checked.reason}. ${row.setup.secret}` });
+      problems.push({
+        path: pathText(at),
+        message: `${checked.detail ?? checked.reason}. Wanted: ${row.setup.secret}`,
+      });
     }
     if (value === memberAt(source, "verifyToken")) {
       problems.push({

@@ -218,3 +218,14 @@ test("[O13] (by construction) a jurisdiction is taken where the runtime keeps it
   const anywhere = parseConfig(withDestination, { ...context, hasJurisdiction: () => false });
   expect(anywhere.kind === "config" && "place" in anywhere.config).toBe(false);
 });
+
+test("[O2] an unknown provider is told which one was meant, or where all of them are", () => {
+  const messageOf = (provider: string): string | undefined => {
+    const parsed = parseConfig(withValue(minimal, "sources.internal.provider", provider), context);
+    return parsed.kind === "problems" ? parsed.problems[0]?.message : undefined;
+  };
+  expect(messageOf("shopfy")).toMatch(
+    /^is not a known provider; did you mean shopify\? docs\/PROVIDERS\.md lists them/,
+  );
+  expect(messageOf("nobody")).toMatch(/^is not a known provider: docs\/PROVIDERS\.md lists them/);
+});
