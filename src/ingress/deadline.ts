@@ -13,13 +13,13 @@ export class Deadline {
   #timerAtMs: number;
   #expire: ((value: typeof EXPIRED) => void) | null = null;
 
-  /** `soonestMs`: the earliest limit there will be, for which the timer is set. */
-  constructor(now: () => number, nowMs: number, limitMs: number, soonestMs: number) {
+  /** The time began at `beganMs`. `soonestMs`: the earliest limit there will be, for which the timer is set. */
+  constructor(now: () => number, beganMs: number, limitMs: number, soonestMs: number) {
     this.#now = now;
     this.#limitMs = limitMs;
-    this.#limitAtMs = nowMs + limitMs;
-    this.#timerAtMs = nowMs + Math.min(limitMs, soonestMs);
-    this.#timer = setTimeout(this.#fire, this.#timerAtMs - nowMs);
+    this.#limitAtMs = beganMs + limitMs;
+    this.#timerAtMs = beganMs + Math.min(limitMs, soonestMs);
+    this.#timer = setTimeout(this.#fire, Math.max(0, this.#timerAtMs - now()));
   }
 
   /** From here on the time is up at `atMs`. */
@@ -55,8 +55,10 @@ export class Deadline {
   #fire = (): void => {
     const nowMs = this.#now();
     // The clock may stand a little short of the time the timer was set for.
-    if (this.#limitAtMs - nowMs > 1) this.#arm(nowMs);
-    else this.#expire?.(EXPIRED);
+    if (this.#limitAtMs - nowMs > 1) return this.#arm(nowMs);
+    // No timer is set any more: a limit that is moved on needs one.
+    this.#timerAtMs = Number.POSITIVE_INFINITY;
+    this.#expire?.(EXPIRED);
   };
 
   #arm(nowMs: number): void {

@@ -1,12 +1,6 @@
 /** Reading a body once, as bytes, within bounds of size, memory and patience [I3] [I4]. */
-import { type BodyBudget, type BodyHold, LARGE_BODY_BYTES } from "./body-budget.ts";
+import { type BodyBudget, type BodyHold, LARGE_BODY_BYTES, SMALL_BODY_BYTES } from "./body-budget.ts";
 import { type Deadline, EXPIRED } from "./deadline.ts";
-
-/**
- * A body of at most this size comes in a packet or a few. It is read in one piece, which costs half of reading it
- * chunk by chunk, and has the time of one pause in all.
- */
-const SMALL_BODY_BYTES = 16_384;
 
 /** Read at a time. */
 const PIECE_BYTES = 65_536;

@@ -42,3 +42,19 @@ test("[I13] the limit may be moved nearer", async () => {
   expect(await deadline.within(never)).toBe(EXPIRED);
   deadline.end();
 });
+
+test("[I13] [I16] a limit that is moved on after the time was up counts all the same", async () => {
+  const deadline = new Deadline(now, now(), 20, 20);
+  // Nothing is waited for when the timer goes off: the body has come, its signature is being checked.
+  await after(60);
+  deadline.moveTo(now() + 20);
+  expect(await Promise.race([deadline.within(never), after(500)])).toBe(EXPIRED);
+  deadline.end();
+});
+
+test("[I13] the time counts from the beginning of the request, however long its configuration took to load", async () => {
+  const startedMs = now() - 400;
+  const deadline = new Deadline(now, startedMs, 500, 500);
+  expect(await Promise.race([deadline.within(never), after(300)])).toBe(EXPIRED);
+  deadline.end();
+});
