@@ -55,7 +55,10 @@ export class Deadline {
   #fire = (): void => {
     const nowMs = this.#now();
     // The clock may stand a little short of the time the timer was set for.
-    if (this.#limitAtMs - nowMs > 1) return this.#arm(nowMs);
+    if (this.#limitAtMs - nowMs > 1) {
+      this.#arm(nowMs);
+      return;
+    }
     // No timer is set any more: a limit that is moved on needs one.
     this.#timerAtMs = Number.POSITIVE_INFINITY;
     this.#expire?.(EXPIRED);
