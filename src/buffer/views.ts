@@ -2,7 +2,10 @@
  * What operators are shown of a tenant, and what they ask for: the plain data of the calls in contract.ts. As there,
  * fields are only ever added [O12].
  */
-export type DestinationState = "closed" | "open" | "half-open" | "holding" | "paused" | "disabled";
+import type { DestinationState } from "../core/delivery/machine.ts";
+import type { Selection } from "../core/selection.ts";
+
+export type { DestinationState, Selection };
 
 /** The ledger of one destination [X5]: offered = delivered + backlog + dead + filtered + purged + expired + erased. */
 export interface DestinationStats {
@@ -130,16 +133,6 @@ export interface DeadLetterQuery extends Selection {
   readonly destination: string;
   readonly limit: number;
   readonly cursor: string | null;
-}
-
-/** Which events a call is about; what is absent does not narrow. Times in ms since 1970, of receipt. */
-export interface Selection {
-  readonly source?: string;
-  readonly type?: string;
-  readonly fromMs?: number;
-  readonly toMs?: number;
-  /** Why it died; dead letters only. */
-  readonly reason?: string;
 }
 
 export type JobKind = "redrive" | "purge" | "replay" | "erase";

@@ -1,4 +1,6 @@
 /** When an alert is up [O9]: rules over what an object knows of its tenant, without reading the log. */
+import { HOLD_LONG_MS } from "./delivery/hold.ts";
+import { HEAD_BLOCKED_MS } from "./delivery/judge.ts";
 import type { DeliveryRow } from "./delivery/row.ts";
 
 /**
@@ -82,8 +84,6 @@ interface Ruling {
 }
 
 export const OLDEST_EVENT_MS = 900_000;
-const HOLD_LONG_MS = 900_000;
-const HEAD_BLOCKED_MS = 900_000;
 /** Raised at the first share, cleared under the second. */
 export const BACKLOG_ALERT_SHARE = 0.8;
 export const BACKLOG_CLEAR_SHARE = 0.7;

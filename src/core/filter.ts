@@ -1,3 +1,5 @@
+import { fitsType } from "./type-pattern.ts";
+
 /** Which events a destination wants [V16]. `"invoice.*"` means every type that begins with `invoice.`. */
 export interface EventFilter {
   readonly sources: readonly string[] | null;
@@ -9,10 +11,4 @@ export function passes(filter: EventFilter | null, source: string, type: string 
   if (filter === null) return true;
   if (filter.sources !== null && !filter.sources.includes(source)) return false;
   return filter.types === null || filter.types.some((pattern) => fitsType(pattern, type));
-}
-
-function fitsType(pattern: string, type: string | null): boolean {
-  if (pattern === "*") return true;
-  if (type === null) return false;
-  return pattern.endsWith("*") ? type.startsWith(pattern.slice(0, -1)) : type === pattern;
 }

@@ -1,13 +1,17 @@
-/** Which events an operator means, by what is known of them without their bytes [X2] [X8]. */
+import { fitsType } from "./type-pattern.ts";
+
+/** Which events an operator means, by what is known of them without their bytes [X2] [X8]; what is absent does not narrow. */
 export interface Selection {
   readonly source?: string;
   readonly type?: string;
+  /** Of receipt, in ms since 1970; `toMs` itself is not meant. */
   readonly fromMs?: number;
   readonly toMs?: number;
+  /** Why it died; narrows dead letters only. */
   readonly reason?: string;
 }
 
-/** Whether an event is meant. `type` may end in `*`; `toMs` is exclusive; `reason` only narrows dead letters. */
+/** Whether an event is meant; `reason` is what it died of, if it did. */
 export function isSelected(
   selection: Selection,
   event: { readonly source: string; readonly type: string | null; readonly receivedAtMs: number },
@@ -18,9 +22,4 @@ export function isSelected(
   if (selection.fromMs !== undefined && event.receivedAtMs < selection.fromMs) return false;
   if (selection.toMs !== undefined && event.receivedAtMs >= selection.toMs) return false;
   return selection.reason === undefined || selection.reason === reason;
-}
-
-function fitsType(pattern: string, type: string | null): boolean {
-  if (type === null) return false;
-  return pattern.endsWith("*") ? type.startsWith(pattern.slice(0, -1)) : type === pattern;
 }

@@ -7,7 +7,8 @@ const HOLD_MS_MIN = 1_000;
 const HOLD_MS_GROWN_MAX = 900_000;
 /** As long as one bad event may be the reason, the others wait no longer. */
 const HOLD_MS_FIRST_MAX = 60_000;
-const HOLD_MS_ALERT = 900_000;
+/** A longer hold is an alert [V7]. */
+export const HOLD_LONG_MS = 900_000;
 
 /**
  * An answer that asks for time holds the whole destination [V7]. `retryAfterMs` null: it named none. Only a Busy one
@@ -39,7 +40,7 @@ export function holdDestination(draft: Draft, flight: Flight, retryAfterMs: numb
       othersUntilMs: Math.max(othersUntilMs, hold?.othersUntilMs ?? 0),
     },
   };
-  if (untilMs - sinceMs > HOLD_MS_ALERT) {
+  if (untilMs - sinceMs > HOLD_LONG_MS) {
     draft.raise.push({ kind: "hold-long", detail: `held until ${new Date(untilMs).toISOString()}` });
   }
   return draft.row.hold?.untilMs ?? untilMs;

@@ -5,7 +5,8 @@ import type { Piece, PlannedEvent } from "./live.ts";
 import type { AsideEvent } from "./row.ts";
 import { waitedMs } from "./waiting-time.ts";
 
-const HEAD_BLOCKED_MS = 900_000;
+/** With strict order, a first event that fails for so long is an alert [V15]. */
+export const HEAD_BLOCKED_MS = 900_000;
 /** Busy answers an event may get alone, others being accepted, before it is its own fault [V7]. */
 const BUSY_COUNT_MAX = 3;
 
