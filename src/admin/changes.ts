@@ -4,9 +4,8 @@
  */
 import type { Context } from "hono";
 import { logLine } from "../observe/log-line.ts";
-import type { AdminParts } from "./parts.ts";
+import { type AdminParts, RETRY_LIMIT_MS } from "./parts.ts";
 
-const RETRY_LIMIT_MS = 5_000;
 /** Whoever has the admin token: it names nobody. */
 const TOKEN_HOLDER = "admin token";
 

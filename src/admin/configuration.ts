@@ -13,11 +13,9 @@ import { type ParsedConfig, parseConfig } from "../tenants/parse.ts";
 import { openConfig, sealConfig } from "../tenants/sealing.ts";
 import { configWarnings } from "../tenants/warnings.ts";
 import type { Change } from "./call.ts";
-import { type AdminParts, configContext } from "./parts.ts";
+import { type AdminParts, configContext, RETRY_LIMIT_MS } from "./parts.ts";
 import { invalidInput, noSuchTenant, Problem } from "./problem.ts";
 
-/** How the runtime may go on trying a call by itself: an operator can wait. */
-const RETRY_LIMIT_MS = 5_000;
 /** Another change may come between reading and writing; a patch is then made again, on what is there now. */
 const PATCH_TRIES_MAX = 3;
 

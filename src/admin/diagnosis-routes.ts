@@ -2,10 +2,9 @@
 import type { Hono } from "hono";
 import { rejectionView, withRejections } from "../core/rejections.ts";
 import { queryNumber, readQuery } from "./call.ts";
-import type { AdminParts } from "./parts.ts";
+import { type AdminParts, RETRY_LIMIT_MS } from "./parts.ts";
 import { invalidInput, noSuchTenant } from "./problem.ts";
 
-const RETRY_LIMIT_MS = 5_000;
 const PAGE_MAX = 1_000;
 const PAGE_DEFAULT = 100;
 

@@ -2,11 +2,9 @@
 import type { Hono } from "hono";
 import { unreachable } from "../core/assert.ts";
 import { readQuery } from "./call.ts";
-import type { AdminParts } from "./parts.ts";
+import { type AdminParts, RETRY_LIMIT_MS } from "./parts.ts";
 import { noSuchTenant, Problem } from "./problem.ts";
 import { type SpreadCalls, spreadOf } from "./spread.ts";
-
-const RETRY_LIMIT_MS = 5_000;
 
 export function addOperationRoutes(app: Hono, parts: AdminParts): void {
   const objectOf = (tenant: string): Promise<SpreadCalls> => tenantOf(parts, tenant);

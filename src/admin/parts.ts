@@ -7,6 +7,9 @@ import type { TenantCache } from "../tenants/cache.ts";
 import type { ConfigContext } from "../tenants/context.ts";
 import type { ConfigKv } from "../tenants/kv.ts";
 
+/** How long the runtime may go on trying a call of an object by itself: an operator can wait. */
+export const RETRY_LIMIT_MS = 5_000;
+
 /** What the admin API works with; built once per isolate. */
 export interface AdminParts {
   readonly settings: Settings;

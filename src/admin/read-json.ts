@@ -1,3 +1,4 @@
+import { joinedBytes } from "../core/joined-bytes.ts";
 import { findJsonFault, placeOf } from "./json-fault.ts";
 import { Problem } from "./problem.ts";
 
@@ -43,11 +44,5 @@ async function readBytes(request: Request): Promise<Uint8Array> {
     }
     chunks.push(step.value);
   }
-  const bytes = new Uint8Array(sizeBytes);
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.byteLength;
-  }
-  return bytes;
+  return joinedBytes(chunks, sizeBytes);
 }

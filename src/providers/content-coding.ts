@@ -1,3 +1,4 @@
+import { joinedBytes } from "../core/joined-bytes.ts";
 import type { Arrival } from "./arrival.ts";
 import { PARSED_BODY_BYTES_MAX } from "./json-body.ts";
 
@@ -30,11 +31,5 @@ async function inflate(
   } catch {
     return null;
   }
-  const body = new Uint8Array(sizeBytes);
-  let at = 0;
-  for (const chunk of chunks) {
-    body.set(chunk, at);
-    at += chunk.length;
-  }
-  return body;
+  return joinedBytes(chunks, sizeBytes);
 }

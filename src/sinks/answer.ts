@@ -1,3 +1,5 @@
+import { joinedBytes } from "../core/joined-bytes.ts";
+
 /** What was read of a destination's answer [V8]. */
 export interface AnswerBody {
   readonly bytes: Uint8Array;
@@ -22,13 +24,13 @@ export async function readAnswer(response: Response): Promise<AnswerBody> {
   let sizeBytes = 0;
   for (;;) {
     const { done, value } = await reader.read();
-    if (done) return { bytes: concat(chunks, sizeBytes), truncated: false };
+    if (done) return { bytes: joinedBytes(chunks, sizeBytes), truncated: false };
     const room = READ_BYTES_MAX - sizeBytes;
     if (value.length > room) {
       chunks.push(value.subarray(0, room));
       // Not awaited: a destination that never ends is not given the time to confirm it.
       reader.cancel().catch(() => {});
-      return { bytes: concat(chunks, READ_BYTES_MAX), truncated: true };
+      return { bytes: joinedBytes(chunks, READ_BYTES_MAX), truncated: true };
     }
     chunks.push(value);
     sizeBytes += value.length;
@@ -50,16 +52,4 @@ export function excerptOf(headers: Headers, bytes: Uint8Array): string {
   const text = prefix + decoder.decode(bytes.subarray(0, EXCERPT_BYTES_MAX));
   // Bytes that are not UTF-8 grow when they are decoded: the text is measured again, and never cut inside a character.
   return text.slice(0, encoder.encodeInto(text, new Uint8Array(EXCERPT_BYTES_MAX)).read);
-}
-
-function concat(chunks: readonly Uint8Array[], sizeBytes: number): Uint8Array {
-  const [first] = chunks;
-  if (chunks.length === 1 && first !== undefined) return first;
-  const all = new Uint8Array(sizeBytes);
-  let offset = 0;
-  for (const chunk of chunks) {
-    all.set(chunk, offset);
-    offset += chunk.length;
-  }
-  return all;
 }
