@@ -139,7 +139,7 @@ function withinBytes(log: Log, seqs: readonly number[], bytesMax: number): numbe
   let bytes = 0;
   for (const seq of seqs) {
     const head = log.events.head(seq);
-    bytes += head?.sizeBytes ?? 0;
+    bytes += head === null ? 0 : head.sizeBytes + head.headersSizeBytes;
     const isLarge = head?.large === true;
     if (fitting.length > 0 && (isLarge || bytes > bytesMax)) break;
     fitting.push(seq);

@@ -42,8 +42,8 @@ export class LookAhead {
   }
 
   /**
-   * The next batch from `nextSeq` on, of at most `eventsMax` events and `bytesMax` bytes (the first event always fits),
-   * but for those left out.
+   * The next batch from `nextSeq` on, of at most `eventsMax` events and `bytesMax` bytes, kept headers included (the first
+   * event always fits), but for those left out.
    * `lastSeq`: the newest event stored, or the end of the stretch that may be read.
    */
   fresh(
@@ -68,9 +68,10 @@ export class LookAhead {
       if (head.seq > lastSeq) break;
       if (batch.length >= eventsMax) break;
       // A large event is sent alone: a batch ends before it, and after it [V25].
-      if (batch.length > 0 && (head.large || batch[0]?.large === true || bytes + head.sizeBytes > bytesMax)) break;
+      const sizeBytes = head.sizeBytes + head.headersSizeBytes;
+      if (batch.length > 0 && (head.large || batch[0]?.large === true || bytes + sizeBytes > bytesMax)) break;
       batch.push(head);
-      bytes += head.sizeBytes;
+      bytes += sizeBytes;
     }
     const isAlone = batch[0]?.large === true;
     const full = batch.length >= eventsMax || batch.length < this.#heads.length || bytes >= bytesMax || isAlone;

@@ -7,6 +7,8 @@ export interface EventHead {
   readonly seq: number;
   readonly receivedAtMs: number;
   readonly sizeBytes: number;
+  /** Bytes of what is kept of its headers, beside the body. */
+  readonly headersSizeBytes: number;
   /** Running total of offered bytes, this event's included. */
   readonly offeredBytes: number;
   readonly source: string;
@@ -38,7 +40,7 @@ export interface NewEvent {
   readonly body: Uint8Array | UploadedBody;
 }
 
-export interface HeadRow extends Record<string, string | number | null> {
+interface CommonRow extends Record<string, string | number | null> {
   seq: number;
   received_at_ms: number;
   size_bytes: number;
@@ -49,7 +51,11 @@ export interface HeadRow extends Record<string, string | number | null> {
   upload: string | null;
 }
 
-export interface MetaRow extends HeadRow {
+export interface HeadRow extends CommonRow {
+  headers_bytes: number;
+}
+
+export interface MetaRow extends CommonRow {
   provider: string;
   event_id: string;
   content_type: string | null;
@@ -67,8 +73,9 @@ export const FIRST_BODY_COLUMNS = `seq INTEGER PRIMARY KEY, received_at_ms INTEG
 export const ADDED_BODY_COLUMNS: readonly string[] = ["upload TEXT", "is_text INTEGER"];
 export const BODY_COLUMNS = [FIRST_BODY_COLUMNS, ...ADDED_BODY_COLUMNS].join(", ");
 
-export const HEAD = "seq, received_at_ms, size_bytes, offered_bytes, source, type, erased_at_ms, upload";
-export const META = `${HEAD}, provider, event_id, content_type, headers, hops`;
+const COMMON = "seq, received_at_ms, size_bytes, offered_bytes, source, type, erased_at_ms, upload";
+export const HEAD = `${COMMON}, octet_length(headers) + ifnull(octet_length(content_type), 0) AS headers_bytes`;
+export const META = `${COMMON}, provider, event_id, content_type, headers, hops`;
 export const STORED = `${META}, body, is_text`;
 
 const INSERTED =
@@ -103,6 +110,7 @@ export function headFromRow(row: HeadRow): EventHead {
     seq: row.seq,
     receivedAtMs: row.received_at_ms,
     sizeBytes: row.size_bytes,
+    headersSizeBytes: row.headers_bytes,
     offeredBytes: row.offered_bytes,
     source: row.source,
     type: row.type,

@@ -203,6 +203,24 @@ describe("backlog", () => {
   });
 });
 
+describe("batches", () => {
+  test("[V48] [V1] [C3] a batch is full by its bytes, those of kept headers among them: fresh, and put back", async () => {
+    const origin = new Origin();
+    const batch = { flushDelayMs: 60_000, maxEvents: 100, maxBytes: 100_000 };
+    const tenant = await Tenant.create({ destinations: { origin: http("origin.test", { batch }) } });
+    const headers = JSON.stringify({ "x-much": "a".repeat(20_000) });
+    const contentType = `text/plain; charset=${"b".repeat(10_000)}`;
+    const calls = await manyCalls(tenant, "e", 10, 64, { headers, contentType });
+    await Promise.all(calls.map(async (call) => tenant.ingest(call)));
+    await tenant.runFor(120_000);
+    expect(origin.exchanges.map(({ ids }) => ids.length)).toEqual([3, 3, 3, 1]);
+    const ids = calls.map(({ eventId }) => eventId);
+    expect((await tenant.admin("POST", "/events/replay", { destinations: ["origin"], ids })).status).toBe(200);
+    await tenant.runFor(120_000);
+    expect(origin.exchanges.map(({ ids }) => ids.length)).toEqual([3, 3, 3, 1, 3, 3, 3, 1]);
+  });
+});
+
 async function sha256Of(body: string): Promise<string> {
   const key = await crypto.subtle.importKey(
     "raw",
