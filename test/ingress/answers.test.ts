@@ -47,6 +47,17 @@ test("[I11] each answer of the object has its own status and body", async () => 
   expect([response.status, response.headers.get("retry-after")]).toEqual([503, "30"]);
 });
 
+test.each([
+  [0.2, "1"],
+  [6.1, "7"],
+  [7, "7"],
+])("[I11] [R2] Retry-After is whole seconds, never short of %s and at least one", async (retryAfterSeconds, told) => {
+  const site = await siteWith();
+  site.object("acme").answer = () => ({ kind: "rate-limited", retryAfterSeconds });
+  const response = await site.send("/webhook/acme", await signed("{}", { "x-event-id": "one" }));
+  expect(response.headers.get("retry-after")).toBe(told);
+});
+
 test("[P4] Slack hears 200 without a body, and 503 over the limit if its row says so", async () => {
   const site = await siteWith({ sources: { slack: { provider: "slack", secrets: [SECRET] } } });
   const body = '{"type":"event_callback","event_id":"Ev1","event":{"type":"message"}}';

@@ -16,10 +16,8 @@ import { type Mutant, mutantTitle, mutated } from "./mutant.ts";
 /** A copy of the project, as it stands on disk, in which one mutant at a time is tried. */
 export class Tree {
   readonly dir = mkdtempSync(join(tmpdir(), "spillway-mutant-"));
-  readonly #projectDir: string;
 
   constructor(projectDir: string) {
-    this.#projectDir = projectDir;
     const listed = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], {
       cwd: projectDir,
       encoding: "utf8",
@@ -34,7 +32,8 @@ export class Tree {
 
   /** Applies the mutant for as long as `use` takes. Throws when its text is not there exactly once. */
   async withMutant<T>(mutant: Mutant, use: () => Promise<T>): Promise<T> {
-    const original = readFileSync(join(this.#projectDir, mutant.file), "utf8");
+    // Its own copy: the project may be worked on meanwhile.
+    const original = readFileSync(join(this.dir, mutant.file), "utf8");
     const source = mutated(original, mutant);
     if (source === null) throw new Error(`its text does not stand exactly once: ${mutantTitle(mutant)}`);
     writeFileSync(join(this.dir, mutant.file), source);

@@ -29,6 +29,14 @@ test("[P9] where no age limit is documented there is none, until toleranceSecond
   expect(JSON.stringify(providerRow("stripe"))).toMatch(/"toleranceSeconds":300/);
 });
 
+test("[D7] a request of several items is told by all its bytes, whichever of them its source names it by", () => {
+  const body = '{"events":[{"id":"EV1"},{"id":"EV2"}]}';
+  for (const eventId of [null, { pointer: "/events/0/id" }]) {
+    const identity = identify(row("gocardless"), source([], { eventId }), arrival({}, body), "00");
+    expect(identity).toMatchObject({ eventId: "src:EV1", trust: "unsigned" });
+  }
+});
+
 test("[D9] an id that several events share counts only together with the body", async () => {
   for (const [name, body] of [
     ["paystack", '{"event":"charge.success","data":{"id":1}}'],

@@ -18,7 +18,7 @@ export const PROVIDER_MUTANTS: readonly Mutant[] = [
   ),
   signatures("I9", "export const SIGNATURES_MAX = 16;", "export const SIGNATURES_MAX = 1;"),
   crypto("P5", "difference |= (left[i] ?? 0) ^ (right[i] ?? 0)", "difference &= (left[i] ?? 0) ^ (right[i] ?? 0)"),
-  keyBytes("P2", 'return nonEmpty(bytesFromHex(secret), "is not', 'return nonEmpty(utf8(secret), "is not'),
+  keyBytes("P5", 'return nonEmpty(bytesFromHex(secret), "is not', 'return nonEmpty(utf8(secret), "is not'),
   verify("I7", ': unusable("the source has no live secret")', ': rejected("signature-mismatch")'),
   headers("I14", "for (const name of forwardHeaders) take", "for (const name of headers.keys()) take"),
   headers("I1", 'if (place.in === "header") return headers.has(placeName(place, source));', ""),
