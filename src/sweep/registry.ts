@@ -2,7 +2,8 @@
  * The objects that have something to do, one KV key each [V20](f): entered by the Worker when an object says that it had
  * been idle, removed by the sweep when it is idle again.
  */
-import { listAll, type SweepKv } from "./sweep-kv.ts";
+import { listKeys } from "../tenants/kv-keys.ts";
+import type { SweepKv } from "./sweep-kv.ts";
 
 const PREFIX = "registry:";
 
@@ -22,7 +23,7 @@ export async function leaveRegistry(kv: SweepKv, object: string): Promise<void> 
 }
 
 export async function readRegistry(kv: SweepKv): Promise<Registered[]> {
-  const keys = await listAll(kv, PREFIX);
+  const keys = await listKeys(kv, PREFIX);
   return keys.map(({ name, metadata }) => ({ object: name, sinceMs: sinceOf(metadata) }));
 }
 

@@ -3,7 +3,8 @@
  * no object.
  */
 import type { TenantStats } from "../buffer/contract.ts";
-import { listAll, type SweepKv } from "./sweep-kv.ts";
+import { CACHE_TTL_SECONDS, listKeys } from "../tenants/kv-keys.ts";
+import type { SweepKv } from "./sweep-kv.ts";
 
 export interface Summary {
   /** When it was last called, whatever came of it. */
@@ -23,8 +24,6 @@ interface Chunk {
 
 const PREFIX = "summaries:";
 const OBJECTS_PER_VALUE = 100;
-/** Shortest time the platform lets a location remember a value. */
-const CACHE_TTL_SECONDS = 30;
 
 /** All summaries, by the object's name. Throws when KV fails. */
 export async function readSummaries(kv: SweepKv): Promise<ReadonlyMap<string, Summary>> {
@@ -46,7 +45,7 @@ export class Summaries {
   }
 
   static async read(kv: SweepKv): Promise<Summaries> {
-    const indexes = (await listAll(kv, PREFIX)).map((key) => Number(key.name)).filter(Number.isSafeInteger);
+    const indexes = (await listKeys(kv, PREFIX)).map((key) => Number(key.name)).filter(Number.isSafeInteger);
     const chunks = await Promise.all(
       indexes.sort((a, b) => a - b).map(async (index) => [index, await readChunk(kv, index)] as const),
     );

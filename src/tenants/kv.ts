@@ -6,28 +6,17 @@ import { ANYWHERE, type Place } from "../core/place.ts";
 import { objectName } from "../core/shard.ts";
 import type { ConfigRecord } from "./config.ts";
 import { memberAt } from "./json.ts";
+import { CACHE_TTL_SECONDS, type KvList, listKeys } from "./kv-keys.ts";
 
 const PREFIX = "tenant:";
-
-/** Shortest time the platform lets a location remember a value or a miss. */
-const CACHE_TTL_SECONDS = 30;
 
 /** How long a tombstone stays, so that a Worker with an old copy learns of the deletion [O4]. */
 const TOMBSTONE_TTL_SECONDS = 86_400;
 
-const PAGE_KEYS_MAX = 1_000;
-
 /** The part of a KV namespace this needs. */
-export interface ConfigKv {
+export interface ConfigKv extends KvList {
   get(key: string, options: { type: "json"; cacheTtl: number }): Promise<unknown>;
   put(key: string, value: string, options: { metadata: unknown; expirationTtl?: number }): Promise<void>;
-  list(options: { prefix: string; cursor?: string; limit: number }): Promise<ConfigKvPage>;
-}
-
-interface ConfigKvPage {
-  readonly keys: readonly { readonly name: string; readonly metadata?: unknown }[];
-  readonly list_complete: boolean;
-  readonly cursor?: string;
 }
 
 /** The tenant's record, or null where KV has none (or something that is not a record). Throws when KV fails. */
@@ -57,25 +46,15 @@ export async function listTenants(
 
 /** The names of all objects of all tenants that are not deleted; `note` hears where each tenant's objects live. */
 export async function listObjects(
-  kv: Pick<ConfigKv, "list">,
+  kv: KvList,
   note: (tenant: string, place: Place) => void = () => {},
 ): Promise<string[]> {
-  const objects: string[] = [];
-  let cursor: string | null = null;
-  do {
-    const at: { prefix: string; limit: number } = { prefix: PREFIX, limit: PAGE_KEYS_MAX };
-    const page: ConfigKvPage = await kv.list(cursor === null ? at : { ...at, cursor });
-    for (const { name, metadata } of page.keys) {
-      if (isDeleted(metadata)) continue;
-      note(name.slice(PREFIX.length), placeIn(metadata));
-      const count = memberAt(metadata, "objects");
-      for (let shard = 0; shard < (typeof count === "number" ? count : 1); shard += 1) {
-        objects.push(objectName(name.slice(PREFIX.length), shard));
-      }
-    }
-    cursor = page.list_complete ? null : (page.cursor ?? null);
-  } while (cursor !== null);
-  return objects;
+  const live = (await listKeys(kv, PREFIX)).filter((key) => !isDeleted(key.metadata));
+  return live.flatMap(({ name, metadata }) => {
+    note(name, placeIn(metadata));
+    const count = memberAt(metadata, "objects");
+    return Array.from({ length: typeof count === "number" ? count : 1 }, (_, shard) => objectName(name, shard));
+  });
 }
 
 /** What `writeRecord` wrote of the place; a record of the release before says nothing, and lives anywhere. */
