@@ -130,7 +130,6 @@ export class JobRunner implements Chore {
     const { state } = placeOf(this.#log, destination, head);
     switch (call.kind) {
       case "redrive":
-        return state === "dead" || state === "expired";
       case "purge":
         return state === "dead";
       case "replay":

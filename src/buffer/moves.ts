@@ -4,6 +4,7 @@
  */
 import { type AsideEvent, remove } from "../core/delivery/machine.ts";
 import { isCovered } from "../core/ledger.ts";
+import { ERASED } from "../log/dead-letters.ts";
 import type { EventHead } from "../log/events.ts";
 import type { Log } from "../log/log.ts";
 import { removeDead } from "./dead-range.ts";
@@ -11,7 +12,10 @@ import type { Destination } from "./destination.ts";
 import { type Place, placeOf, restingState } from "./event-state.ts";
 import { asideChanged, counted, type Memory, settledAhead } from "./memory.ts";
 
-/** Puts a dead or expired event back in the backlog, due at once and with fresh attempts [X2] [D6]. */
+/**
+ * Puts a dead event back in the backlog, due at once and with fresh attempts: redriven by a job [X2], or re-opened by a
+ * repeat (`job` null), which brings back an expired one as well [D6].
+ */
 export function redriveEvent(
   log: Log,
   destination: Destination,
@@ -20,7 +24,8 @@ export function redriveEvent(
   job: string | null,
 ): boolean {
   const place = placeOf(log, destination, head);
-  if (place.state !== "dead" && place.state !== "expired") return false;
+  const isReopened = job === null && place.state === "expired" && !head.erased;
+  if (place.state !== "dead" && !isReopened) return false;
   removeDead(log, destination.name, head.seq);
   putBack(log, destination, head, { nowMs, job, isReplay: false, attempts: place.letter?.attempts ?? "" });
   destination.believe(counted(destination.memory, place.state === "dead" ? { dead: -1 } : { expired: -1 }));
@@ -65,7 +70,7 @@ export function purgeEvent(log: Log, destination: Destination, head: EventHead):
   return true;
 }
 
-/** The destination's side of an erasure: an event in backlog or dead moves to `erased`, anything else stays [X6]. */
+/** The destination's side of an erasure: an event in backlog or dead moves to `erased`, anything else stays what it is [X6]. */
 export function eraseAt(log: Log, destination: Destination, head: EventHead): void {
   const place = placeOf(log, destination, head);
   if (place.state === "dead") {
@@ -74,8 +79,19 @@ export function eraseAt(log: Log, destination: Destination, head: EventHead): vo
   } else if (isInBacklog(place)) {
     leaveBacklog(log, destination, head, place);
     destination.believe(counted(destination.memory, { erased: 1 }));
-  } else return;
+  } else {
+    if (place.state === "expired") closeExpired(log, destination, head, place);
+    return;
+  }
   log.dead.mark(destination.name, head.seq, "erased");
+}
+
+/** It stays expired; its row says, also when its bytes are gone, that no repeat opens it again [D6]. */
+function closeExpired(log: Log, destination: Destination, { seq }: EventHead, { letter, range }: Place): void {
+  const { diedAtMs, expiresAtMs } = letter ?? range ?? { diedAtMs: 0, expiresAtMs: 0 };
+  removeDead(log, destination.name, seq);
+  const row = { seq, state: "expired", reason: ERASED, diedAtMs, expiresAtMs, charged: 0, attempts: "" } as const;
+  log.dead.insert(destination.name, row);
 }
 
 /** Gives an event of the backlog up by hand [V15]. */
@@ -121,10 +137,14 @@ function leaveBacklog(log: Log, destination: Destination, head: EventHead, place
   const { row, live } = destination.memory;
   const removed = remove(row, live, head.seq);
   let memory = { ...destination.memory, row: removed.row, live: removed.live };
+  const isAhead = !isCovered(memory.row.position, memory.row.settledRanges, head.seq);
   if (place.aside !== null) {
+    // Moved out of the log before, it was put back beside it: where the position passes it only now, it is ahead no more.
+    const wasAhead = !isCovered(row.position, row.settledRanges, head.seq);
     log.aside.remove(destination.name, head.seq);
     memory = asideChanged(memory, -1, -head.sizeBytes);
-  } else if (!isCovered(memory.row.position, memory.row.settledRanges, head.seq)) memory = settledAhead(memory, 1);
+    if (wasAhead && !isAhead) memory = settledAhead(memory, -1);
+  } else if (isAhead) memory = settledAhead(memory, 1);
   destination.believe(memory);
   destination.outlook.reset();
 }

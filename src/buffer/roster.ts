@@ -5,6 +5,7 @@
 import { BACKLOG_ALERT_SHARE, BACKLOG_CLEAR_SHARE, backlogDetail } from "../core/alert-rules.ts";
 import { enable } from "../core/delivery/machine.ts";
 import type { Counters } from "../log/cursors.ts";
+import type { EventHead } from "../log/events.ts";
 import type { Log } from "../log/log.ts";
 import type { DestinationConfig, TenantConfig } from "../tenants/config.ts";
 import type { IngestAnswer } from "./contract.ts";
@@ -179,13 +180,16 @@ export class Roster {
     });
   }
 
-  /** Destinations for which the event is dead or expired, so that a repeat re-opens it there [D6]. */
-  closedAt(seq: number): Destination[] {
-    return this.#destinations.filter(({ name, cursor }) => {
-      if (cursor.counters.dead + cursor.counters.expired === 0) return false;
-      const letter = this.#log.dead.find(name, seq) ?? this.#log.dead.ranges.find(name, seq);
-      return letter !== null && letter.state !== "purged";
-    });
+  /**
+   * Destinations for which the event is dead or expired, so that a repeat re-opens it there [D6]; `repeat` says of which
+   * source and type the event is, should it be stored no more.
+   */
+  closedAt(seq: number, repeat: Pick<EventHead, "source" | "type">): Destination[] {
+    const closed = this.#destinations.filter(({ cursor }) => cursor.counters.dead + cursor.counters.expired > 0);
+    const head = closed.length === 0 ? null : this.#log.events.head(seq);
+    if (head?.erased === true) return [];
+    const { source, type } = head ?? repeat;
+    return closed.filter(({ name }) => this.#log.dead.isReopenable(name, seq, source, type));
   }
 
   /** Puts a dead or expired event back in the backlog of these destinations, with fresh attempts [D6]. */

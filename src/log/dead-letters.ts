@@ -2,6 +2,7 @@
  * Events given up on for one destination [X1]: a row each where an event died alone, a range of the log where many died
  * together [L6]. Rows stay, without bytes, as `expired` or `purged` until the event's key goes [D6].
  */
+import { type EventFilter, passes } from "../core/filter.ts";
 import { DeadRanges } from "./dead-ranges.ts";
 import type { Sql, SqlRow } from "./sql.ts";
 
@@ -13,6 +14,9 @@ export type DeadState = "dead" | "expired" | "purged";
  * that it was not meant for). It stands as `purged`, so that a repeat stays closed.
  */
 export type Mark = "erased" | "delivered";
+
+/** The reason of a row whose event was erased: a repeat does not open it, whether it stands as `purged` or `expired`. */
+export const ERASED: Mark = "erased";
 
 export function markOf(letter: DeadLetter): Mark | null {
   const { state, reason } = letter;
@@ -88,6 +92,16 @@ export class DeadLetters {
       seq,
     );
     return row === null ? null : letterFromRow(row);
+  }
+
+  /** Whether the event is dead or expired there and a repeat brings it back [D6]: not where it was erased or is filtered. */
+  isReopenable(destination: string, seq: number, source: string, type: string | null): boolean {
+    const letter = this.find(destination, seq);
+    if (letter !== null) return letter.state !== "purged" && letter.reason !== ERASED;
+    const range = this.ranges.find(destination, seq);
+    return (
+      range !== null && range.state !== "purged" && passes(JSON.parse(range.filter) as EventFilter | null, source, type)
+    );
   }
 
   /**
