@@ -31,7 +31,7 @@ export interface Bindings {
 }
 
 /** A variable that cannot be used as it stands; `message` says what is wrong and what to do, never the value. */
-export interface SettingProblem {
+interface SettingProblem {
   readonly setting: string;
   readonly message: string;
 }

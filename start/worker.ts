@@ -4,7 +4,7 @@ import { StartFailure } from "./failure.ts";
 import type { State } from "./state.ts";
 
 /** The real Worker, running on the local runtime. */
-export interface LocalWorker {
+interface LocalWorker {
   readonly url: URL;
   stop(): Promise<void>;
 }

@@ -5,7 +5,7 @@ export type Provenance = "published" | "SDK" | "formula" | "none";
 
 const RANKS: readonly Provenance[] = ["published", "SDK", "formula"];
 
-export interface Record {
+interface Record {
   readonly best: Provenance;
   /** The sources of the best kind, each once. */
   readonly sources: readonly string[];

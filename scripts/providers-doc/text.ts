@@ -6,7 +6,7 @@ import { type Provenance, provenanceOf } from "./provenance.ts";
 import { answerWords, code, duration, handshakeWords, place, retryWords } from "./words.ts";
 
 /** The numbers the page begins with. */
-export interface ProviderCounts {
+interface ProviderCounts {
   readonly rows: number;
   /** Rows with at least one genuine vector. */
   readonly proven: number;

@@ -19,7 +19,7 @@ export interface WorkerDescription {
 }
 
 /** A file that the configuration embeds, by its name beside the configuration. */
-export interface ConfigFile {
+interface ConfigFile {
   readonly name: string;
   readonly text: string;
 }

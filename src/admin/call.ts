@@ -24,7 +24,7 @@ export function changeOf(c: Context, tenant: string): Change {
 }
 
 /** The version that `If-Match` names [O4]; null where the header is absent. */
-export function ifMatchVersion(headers: Headers): number | null {
+function ifMatchVersion(headers: Headers): number | null {
   const text = headers.get("if-match");
   if (text === null) return null;
   const match = /^"?(\d{1,15})"?$/.exec(text.trim());
@@ -59,7 +59,7 @@ function unknownParameter(known: readonly string[]): string {
 }
 
 /** `true` or `false`, absent counts as false. */
-export function queryFlag(name: string, value: string | undefined): boolean {
+function queryFlag(name: string, value: string | undefined): boolean {
   if (value === undefined || value === "false") return false;
   if (value === "true") return true;
   throw invalidInput("query", [{ path: name, message: "must be true or false" }]);

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { problemsOf, tidyProblems } from "../tenants/problems.ts";
 import { invalidInput } from "./problem.ts";
 
-export interface RotateInput {
+interface RotateInput {
   readonly secret: string;
   readonly keepOldSeconds: number;
 }
@@ -24,8 +24,8 @@ export interface TargetInput {
   readonly dryRun: boolean;
 }
 
-export type DeadLettersInput = TargetInput & { readonly destination?: string | undefined };
-export type ReplayInput = TargetInput & { readonly destinations?: readonly string[] | undefined };
+type DeadLettersInput = TargetInput & { readonly destination?: string | undefined };
+type ReplayInput = TargetInput & { readonly destinations?: readonly string[] | undefined };
 
 const KEEP_OLD_DEFAULT_SECONDS = 86_400;
 const KEEP_OLD_MAX_SECONDS = 2_592_000;

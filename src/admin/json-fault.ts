@@ -1,5 +1,5 @@
 /** Where a text stops being JSON, for a person who has to mend it. Offsets count UTF-16 units from 0. */
-export interface JsonFault {
+interface JsonFault {
   readonly offset: number;
   readonly expected: string;
 }

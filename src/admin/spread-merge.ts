@@ -30,7 +30,7 @@ export function mergedStats(all: readonly (TenantStats | null)[]): TenantStats |
     ),
     storage: { bytes: sum((each) => each.storage.bytes), segments: sum((each) => each.storage.segments) },
     cost: {
-      since: stats.map((each) => each.cost.since).reduce((a, b) => (a < b ? a : b)),
+      since: inOrder(stats.map((each) => each.cost.since)).at(0) ?? first.cost.since,
       rowsWritten: sum((each) => each.cost.rowsWritten),
       rowsRead: sum((each) => each.cost.rowsRead),
       setupRows: sum((each) => each.cost.setupRows),
@@ -44,7 +44,6 @@ function mergedDestination(all: readonly (DestinationStats | undefined)[]): Dest
   const known = all.filter((each) => each !== undefined);
   const sum = (of: (each: DestinationStats) => number): number => known.reduce((total, each) => total + of(each), 0);
   const ages = known.map((each) => each.oldestBacklogAgeMs).filter((age) => age !== null);
-  const attempts = known.map((each) => each.nextAttemptAt).filter((at) => at !== null);
   return {
     state: STATE_ORDER.find((state) => known.some((each) => each.state === state)) ?? "closed",
     offered: sum((each) => each.offered),
@@ -57,7 +56,7 @@ function mergedDestination(all: readonly (DestinationStats | undefined)[]): Dest
     expired: sum((each) => each.expired),
     erased: sum((each) => each.erased),
     oldestBacklogAgeMs: ages.length === 0 ? null : Math.max(...ages),
-    nextAttemptAt: attempts.length === 0 ? null : attempts.reduce((a, b) => (a < b ? a : b)),
+    nextAttemptAt: inOrder(known.map((each) => each.nextAttemptAt)).at(0) ?? null,
   };
 }
 
@@ -68,13 +67,12 @@ export function mergedJobs(all: readonly (JobView | null)[]): JobView | null {
   if (first === undefined) return null;
   const isRunning = jobs.some((job) => job.state === "running");
   const isCancelled = jobs.some((job) => job.state === "cancelled");
-  const ends = jobs.map((job) => job.endedAt).filter((at) => at !== null);
   return {
     ...first,
     state: isRunning ? "running" : isCancelled ? "cancelled" : "done",
     count: jobs.reduce((sum, job) => sum + job.count, 0),
     done: jobs.reduce((sum, job) => sum + job.done, 0),
-    endedAt: isRunning || ends.length === 0 ? null : ends.reduce((a, b) => (a > b ? a : b)),
+    endedAt: isRunning ? null : (inOrder(jobs.map((job) => job.endedAt)).at(-1) ?? null),
   };
 }
 
@@ -98,4 +96,9 @@ export function mergedEvents(
   });
   const isOver = next.every((cursor) => cursor === "-");
   return { items: taken.map((each) => each.line), cursor: isOver ? null : next.join(",") };
+}
+
+/** Instants in ISO 8601, the earliest first; as texts they sort as in time. */
+function inOrder(instants: readonly (string | null)[]): string[] {
+  return instants.filter((at) => at !== null).toSorted();
 }

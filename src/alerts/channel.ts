@@ -19,7 +19,7 @@ export interface AlertAddresses {
   readonly email: { readonly from: string; readonly to: string } | null;
 }
 
-export interface ChannelParts {
+interface ChannelParts {
   readonly policy: UrlPolicy;
   /** null: no mail can be sent from here. */
   readonly mail: EmailBinding | null;

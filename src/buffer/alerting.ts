@@ -17,7 +17,7 @@ import { OldestEvent } from "./oldest-event.ts";
 import type { Roster } from "./roster.ts";
 import { SourcesOnAir } from "./sources-on-air.ts";
 
-export interface AlertingParts {
+interface AlertingParts {
   readonly log: Log;
   readonly roster: Roster;
   readonly env: Bindings;

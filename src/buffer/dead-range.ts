@@ -16,7 +16,7 @@ export function deadHeads(log: Log, range: Pick<DeadRange, "filter">, first: num
 }
 
 /** How many dead events `[first, last]` of the range holds. Without a filter none needs to be looked at. */
-export function deadCountIn(log: Log, range: DeadRange, first: number, last: number): number {
+function deadCountIn(log: Log, range: DeadRange, first: number, last: number): number {
   const isWhole = range.eventCount === range.lastSeq - range.firstSeq + 1;
   return isWhole ? last - first + 1 : deadHeads(log, range, first, last).length;
 }

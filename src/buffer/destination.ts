@@ -5,7 +5,7 @@
 import {
   type DeliveryRow,
   forgetIsolation,
-  freshWindow,
+  firstUntouchedSeq,
   plan,
   type SettleFacts,
   stateOf,
@@ -48,7 +48,7 @@ export interface Turn {
   readonly nextId: () => number;
 }
 
-export interface Stepped {
+interface Stepped {
   readonly begun: readonly LoadedRequest[];
   /** Something was written: the turn was not in vain. */
   readonly changed: boolean;
@@ -161,9 +161,9 @@ export class Destination {
     return passedMs === null ? dueMs : Math.min(dueMs, passedMs);
   }
 
-  /** The first event that was not looked at yet. */
-  nextFreshSeq(): number {
-    return freshWindow(this.#memory.row, this.#memory.live).fromSeq;
+  /** From here on no event was ever looked at. */
+  firstUntouchedSeq(): number {
+    return firstUntouchedSeq(this.#memory.row, this.#memory.live);
   }
 
   /** `ordering` was changed: searches made for the other order end, within the caller's transaction [V15]. */

@@ -27,7 +27,7 @@ export interface Chore {
   run(nowMs: number): Promise<boolean> | boolean;
 }
 
-export interface Sender {
+interface Sender {
   /** Makes one attempt; never throws. */
   send(destination: Destination, request: LoadedRequest, nowMs: number): Promise<Sent>;
   /** The host that requests of this destination go to. */

@@ -10,7 +10,7 @@ import type { ExhaustedCall } from "./contract.ts";
 import { bodyDigestOf } from "./event-key.ts";
 import { keySegment } from "./open-segments.ts";
 
-export interface LostEvent {
+interface LostEvent {
   readonly event: NonNullable<ExhaustedCall["event"]>;
   readonly key: Uint8Array;
   readonly bodyDigest: Uint8Array;

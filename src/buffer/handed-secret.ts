@@ -6,7 +6,7 @@ import type { Stored } from "./configuration.ts";
 import type { ConfigureAnswer, ConfigureCall, TakeSecretAnswer, TakeSecretCall } from "./contract.ts";
 
 /** What owns the tenant's configuration. */
-export interface Owner {
+interface Owner {
   readonly stored: Stored | null;
   configure(call: ConfigureCall): Promise<ConfigureAnswer>;
 }

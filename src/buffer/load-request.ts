@@ -32,7 +32,7 @@ interface Stretch {
 }
 
 /** Where a request is loaded from, and what is to be left out of a stretch of the log. */
-export interface Shelf {
+interface Shelf {
   readonly log: Log;
   readonly destination: string;
   readonly isLeftOut: (seq: number) => boolean;

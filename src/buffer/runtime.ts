@@ -23,7 +23,7 @@ import type { Wake } from "./wake.ts";
 
 const ORIGIN_UNSET = "origin-unset";
 
-export interface RuntimeParts {
+interface RuntimeParts {
   readonly storage: DurableObjectStorage;
   readonly env: Bindings;
   readonly settings: Settings;

@@ -56,7 +56,7 @@ export interface Sent {
 }
 
 /** What sending needs beside the request. */
-export interface SendParts {
+interface SendParts {
   readonly tenant: string;
   /** The object that sends [S1]. */
   readonly shard: number;

@@ -17,7 +17,7 @@ const LIMIT_MS = 60_000;
 
 const NOT_STORED: IngestAnswer = { kind: "unavailable", code: "not-stored", retryAfterSeconds: 30 };
 
-export interface UploadParts {
+interface UploadParts {
   readonly log: Log;
   readonly intake: Intake;
   readonly config: () => TenantConfig;

@@ -3,7 +3,7 @@ import type { EventMeta, KeptHeaders } from "../core/event.ts";
 import type { QueueMessage } from "../sinks/queue.ts";
 
 /** The event of a message; `bytes` null: it is a claim, and they are fetched. */
-export interface ReceivedEvent {
+interface ReceivedEvent {
   readonly event: EventMeta;
   readonly bytes: Uint8Array | null;
   readonly isReplay: boolean;
@@ -21,10 +21,10 @@ export function parseMessage(message: unknown): ParsedMessage | null {
     return typeof value === "string" ? value : null;
   };
   const [tenant, destination, id, source, provider] = ["tenant", "destination", "id", "source", "provider"].map(text);
-  if (fields["v"] !== 1 || tenant == null || destination == null || id == null || source == null) return null;
+  if (fields.v !== 1 || tenant == null || destination == null || id == null || source == null) return null;
   const receivedAtMs = Date.parse(text("receivedAt") ?? "");
   const bytes = bytesOf(text("body"), text("bodyBase64"));
-  const isClaim = typeof fields["claim"] === "object" && fields["claim"] !== null;
+  const isClaim = typeof fields.claim === "object" && fields.claim !== null;
   if (!Number.isFinite(receivedAtMs) || (bytes === null && !isClaim)) return null;
   return {
     v: 1,
@@ -39,13 +39,13 @@ export function parseMessage(message: unknown): ParsedMessage | null {
       type: text("type"),
       receivedAtMs,
       contentType: text("contentType"),
-      headers: headersOf(fields["headers"]),
+      headers: headersOf(fields.headers),
       bodySizeBytes: bytes?.byteLength ?? 0,
-      hops: typeof fields["hops"] === "number" ? fields["hops"] : 0,
+      hops: typeof fields.hops === "number" ? fields.hops : 0,
     },
     bytes,
-    isReplay: fields["replay"] === true,
-    shard: typeof fields["shard"] === "number" ? fields["shard"] : 0,
+    isReplay: fields.replay === true,
+    shard: typeof fields.shard === "number" ? fields.shard : 0,
   };
 }
 

@@ -22,7 +22,7 @@ export const STANDING_ALERTS = [
 ] as const;
 export const PASSING_ALERTS = ["event-refused", "event-unreadable", "backlog-full"] as const;
 
-export type AlertKind = (typeof STANDING_ALERTS)[number] | (typeof PASSING_ALERTS)[number];
+type AlertKind = (typeof STANDING_ALERTS)[number] | (typeof PASSING_ALERTS)[number];
 
 export interface AlertFacts {
   readonly destinations: readonly DestinationFacts[];
@@ -65,7 +65,7 @@ export interface UpAlert extends AlertName {
   readonly level: number;
 }
 
-export interface HeldAlert extends AlertName {
+interface HeldAlert extends AlertName {
   readonly kind: AlertKind;
   readonly level: number;
   readonly detail: string;

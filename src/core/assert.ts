@@ -1,5 +1,5 @@
 /** Thrown where this program, not its input, is wrong. */
-export class InvariantError extends Error {
+class InvariantError extends Error {
   override readonly name = "InvariantError";
 }
 

@@ -1,7 +1,7 @@
 import { fail, ok, type Result } from "./result.ts";
 
 /** Why a URL may not be a destination; `detail` of the failure says it in words [V17]. */
-export type UnsafeUrl = "malformed" | "scheme" | "credentials" | "own-host" | "not-public";
+type UnsafeUrl = "malformed" | "scheme" | "credentials" | "own-host" | "not-public";
 
 export interface UrlPolicy {
   /** Local development: any host and plain http. */

@@ -14,7 +14,7 @@ export interface HostHealth {
   readonly careful: { readonly sinceMs: number; readonly lentCount: number } | null;
 }
 
-export interface Outage {
+interface Outage {
   readonly sinceMs: number;
   /** The next tenant to ask from then on is the probe. */
   readonly probeAtMs: number;

@@ -21,8 +21,8 @@ export const LOCATION_HINTS = [
   "me",
 ] as const;
 
-export type Jurisdiction = (typeof JURISDICTIONS)[number];
-export type LocationHint = (typeof LOCATION_HINTS)[number];
+type Jurisdiction = (typeof JURISDICTIONS)[number];
+type LocationHint = (typeof LOCATION_HINTS)[number];
 
 export const ANYWHERE: Place = { jurisdiction: null, locationHint: null };
 

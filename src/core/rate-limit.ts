@@ -2,7 +2,7 @@
  * A token bucket per tenant [R1]–[R3]: `events` tokens, refilled over `windowSeconds`. It lives in memory and is rebuilt
  * from the receipts of the newest events, so that an eviction is no way around it.
  */
-export interface RateLimit {
+interface RateLimit {
   readonly events: number;
   readonly windowSeconds: number;
 }
@@ -17,7 +17,7 @@ export interface Bucket {
   readonly refusedAtMs: number | null;
 }
 
-export type Admission =
+type Admission =
   | { readonly kind: "admitted" | "absorbed"; readonly bucket: Bucket }
   | { readonly kind: "refused"; readonly bucket: Bucket; readonly retryAfterSeconds: number };
 

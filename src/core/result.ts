@@ -1,5 +1,5 @@
 /** A failure of the input or of the world, as a value: `reason` is stable, `detail` is the evidence for a person. */
-export interface Failure<R extends string> {
+interface Failure<R extends string> {
   readonly ok: false;
   readonly reason: R;
   readonly detail?: string;

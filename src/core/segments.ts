@@ -7,7 +7,7 @@ export interface SettledSegment {
   readonly endedAtMs: number;
 }
 
-export interface Retention {
+interface Retention {
   readonly retainSeconds: number;
   readonly retainBytes: number;
 }
@@ -29,7 +29,7 @@ export const COPY_BYTES_MAX = 8_000_000;
 /** An object holds no more than this; the platform's limit is 10 GB [L4]. */
 export const OBJECT_BYTES_MAX = 8_000_000_000;
 /** From here on settled events go before their retention is over, so that intake need not stop. */
-export const OBJECT_BYTES_CROWDED = 7_500_000_000;
+const OBJECT_BYTES_CROWDED = 7_500_000_000;
 
 /**
  * How many of the settled segments (oldest first) are over: past their time, or more than `retainBytes` in all, the

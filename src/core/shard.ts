@@ -8,7 +8,7 @@ export interface Layout {
 }
 
 /** At most this many earlier layouts are asked; a further change meanwhile is refused. */
-export const EARLIER_LAYOUTS_MAX = 2;
+const EARLIER_LAYOUTS_MAX = 2;
 
 /** Which of `shards` objects an event belongs to; `keys` begins with the SHA-256 of its id without any suffix [D8]. */
 export function shardOf(keys: Uint8Array, shards: number): number {

@@ -7,7 +7,7 @@ const DAILY_MAX = 200;
 /** A little less than a day, so that the sweep before the day is over calls. */
 const DAILY_MS = 86_400_000 - 600_000;
 
-export interface SweepFacts {
+interface SweepFacts {
   /** Objects that had something to do within the last hour, as far as is known. */
   readonly registered: readonly string[];
   /** Every object of every tenant. */

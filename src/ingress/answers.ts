@@ -10,7 +10,7 @@ const BUFFERED = { status: 202, headers: JSON_HEADERS };
 const DEDUPLICATED = { status: 200, headers: JSON_HEADERS };
 
 /** Everything an object may say but that the configuration is old: what to do then is not an answer. */
-export type FinalAnswer = Exclude<IngestAnswer, { kind: "stale" }>;
+type FinalAnswer = Exclude<IngestAnswer, { kind: "stale" }>;
 
 export function answerIngest(answer: FinalAnswer, facts: AnswerFacts): Response {
   switch (answer.kind) {

@@ -3,9 +3,7 @@ import { type CallFailure, classifyCallFailure, isWorthRetrying } from "../core/
 import { type Deadline, EXPIRED } from "./deadline.ts";
 import { handOver } from "./hand-over.ts";
 
-export type CallResult =
-  | IngestAnswer
-  | { readonly kind: "failed"; readonly failure: CallFailure; readonly detail: string };
+type CallResult = IngestAnswer | { readonly kind: "failed"; readonly failure: CallFailure; readonly detail: string };
 
 /** A second try with less time than this left would only be cut off. */
 const SECOND_TRY_MIN_MS = 250;

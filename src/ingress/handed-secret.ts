@@ -10,7 +10,7 @@ import type { StepParts } from "./step.ts";
  * `taken`: it is stored, and the handshake may be answered. `closed`: nobody expects one, or the source has one already;
  * the tenant's object was asked only if this version of the configuration says that the window is open.
  */
-export type HandOver = "taken" | "closed" | "failed";
+type HandOver = "taken" | "closed" | "failed";
 
 export async function takeSecret(
   parts: StepParts,

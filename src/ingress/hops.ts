@@ -1,4 +1,4 @@
-export const HOPS_HEADER = "spillway-hops";
+const HOPS_HEADER = "spillway-hops";
 
 /** A request that has been through this many Spillways is going in circles [V17]. */
 export const HOPS_MAX = 3;

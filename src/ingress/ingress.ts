@@ -22,7 +22,7 @@ import { parseRoute } from "./route.ts";
 import type { Decided, Note, Step, StepParts } from "./step.ts";
 import { tryWebhook } from "./webhook.ts";
 
-export interface IngressParts {
+interface IngressParts {
   readonly cache: TenantCache;
   readonly objects: TenantObjects;
   readonly now: () => number;

@@ -12,7 +12,7 @@ const CALL_LIMIT_MIN_MS = 1_000;
 /** As much for a large body, which has to be handed over first [V25]. */
 const LARGE_CALL_LIMIT_MIN_MS = 5_000;
 
-export type ArrivalRead =
+type ArrivalRead =
   | { readonly kind: "arrived"; readonly arrival: WebhookArrival }
   | { readonly kind: "too-large" | "stalled" | "broken" | "busy" };
 

@@ -20,7 +20,7 @@ export interface PreparedSource {
   readonly timeless: VerifySource | null;
 }
 
-export interface PreparedTenant {
+interface PreparedTenant {
   readonly sources: ReadonlyMap<string, PreparedSource>;
   /** In the order of the configuration [I1]. */
   readonly list: readonly PreparedSource[];

@@ -6,7 +6,7 @@ import type { TenantObjects } from "../buffer/contract.ts";
 import { kindOf, REJECTION_KINDS_MAX, type Rejection, type RejectionExample } from "../core/rejections.ts";
 import type { OutlivesAnswer } from "../tenants/cache.ts";
 
-export const REPORT_EVERY_MS = 30_000;
+const REPORT_EVERY_MS = 30_000;
 const TENANT_COUNT_MAX = 1_000;
 const RETRY_LIMIT_MS = 2_000;
 

@@ -9,7 +9,7 @@ export interface WebhookRoute {
 const START = "/webhook/";
 
 /** Where the path of an absolute URL begins: the first slash after `https://host`. */
-export function pathStart(url: string): number {
+function pathStart(url: string): number {
   const start = url.indexOf("/", url.indexOf("://") + 3);
   return start < 0 ? url.length : start;
 }

@@ -15,7 +15,7 @@ export interface Attempt {
   readonly excerpt: string;
 }
 
-export const ATTEMPTS_PER_EVENT_MAX = 20;
+const ATTEMPTS_PER_EVENT_MAX = 20;
 /** In an event's own row an answer is kept shorter: twenty of them must fit. */
 const OWN_EXCERPT_MAX_CHARS = 2_000;
 

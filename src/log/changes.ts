@@ -1,7 +1,7 @@
 /** What operators changed, the newest of it [O11]. */
 import type { Sql, SqlRow } from "./sql.ts";
 
-export interface Change {
+interface Change {
   readonly atMs: number;
   readonly who: string;
   /** Method and path within the tenant, such as `POST /dead-letters/redrive`. */
@@ -22,7 +22,7 @@ interface Row extends SqlRow {
 }
 
 /** Older ones go. */
-export const CHANGES_MAX = 1_000;
+const CHANGES_MAX = 1_000;
 
 export class Changes {
   readonly #sql: Sql;

@@ -3,7 +3,7 @@
  * that is written anyway; what happened after the last such row is lost with an eviction, so `sinceMs` says from when
  * the figures hold.
  */
-export interface MeterTotals {
+interface MeterTotals {
   sinceMs: number;
   rowsWritten: number;
   rowsRead: number;
@@ -16,7 +16,7 @@ export interface MeterTotals {
   rejected: number;
 }
 
-export function emptyTotals(nowMs: number): MeterTotals {
+function emptyTotals(nowMs: number): MeterTotals {
   return {
     sinceMs: nowMs,
     rowsWritten: 0,

@@ -20,7 +20,7 @@ export interface Segment {
 }
 
 /** What must never go back, whatever is dropped or restarted [L3] [L7]. */
-export interface HighWater {
+interface HighWater {
   /** The highest sequence number ever given; also the number of events ever accepted, for there are no gaps. */
   readonly seq: number;
   /** Running total of the bytes of all events ever accepted. */

@@ -1,7 +1,7 @@
 /** The configuration as the tenant's first object owns it [O4]: sealed, numbered, and whether KV still has to be told. */
 import type { Sql, SqlRow } from "./sql.ts";
 
-export interface TenantRecord {
+interface TenantRecord {
   readonly tenant: string;
   /** The sealed record, as JSON. */
   readonly record: string;

@@ -1,5 +1,5 @@
 /** One element of a DER encoding: where it starts, where its content starts, where it ends. */
-export interface DerElement {
+interface DerElement {
   readonly tag: number;
   readonly start: number;
   readonly content: number;

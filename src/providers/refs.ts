@@ -12,7 +12,7 @@
  * - `item:/id` a pointer into the item at hand, for bodies whose items are signed one by one
  */
 export type Ref = `${RefKind}:${string}`;
-export type RefKind = "header" | "header-json" | "json" | "form" | "form-json" | "query" | "param" | "field" | "item";
+type RefKind = "header" | "header-json" | "json" | "form" | "form-json" | "query" | "param" | "field" | "item";
 
 export interface ParsedRef {
   readonly kind: RefKind;

@@ -31,7 +31,7 @@ export interface ProviderRow {
   readonly retry: RetryFacts;
 }
 
-export interface ParamFact {
+interface ParamFact {
   readonly name: string;
   /** `without-secret`: needed where the keys are fetched, since a fetched key signs for every customer. */
   readonly needed: "always" | "without-secret" | "never";

@@ -23,7 +23,7 @@ export function secretIsTypedIn(row: ProviderRow): boolean {
   return row.handshakes.some((handshake) => handshake.kind === "store-secret" && handshake.echoHeader === undefined);
 }
 
-export interface SecretCheck {
+interface SecretCheck {
   readonly warnings: readonly string[];
 }
 

@@ -4,10 +4,10 @@ import type { SignatureForm } from "./scheme.ts";
 import { type Rejected, rejected } from "./verdict.ts";
 
 /** More candidates than this are not tried [I9]. */
-export const SIGNATURES_MAX = 16;
+const SIGNATURES_MAX = 16;
 const TEXT_LENGTH_MAX = 8_192;
 
-export interface Signatures {
+interface Signatures {
   readonly kind: "found";
   readonly candidates: readonly Uint8Array<ArrayBuffer>[];
   /** The other entries of the header, for `field:` references. */

@@ -39,7 +39,7 @@ export interface Template {
 }
 
 /** What a template is filled with, apart from the request itself. */
-export interface Filling {
+interface Filling {
   readonly parts: RequestParts;
   readonly body: Uint8Array<ArrayBuffer>;
   readonly fields: Fields;

@@ -3,7 +3,7 @@ import type { AnswerBody } from "./answer.ts";
 import { readItemFailures } from "./item-failures.ts";
 
 /** The part of an outcome that follows from the answer alone. */
-export type Verdict =
+type Verdict =
   | { readonly kind: "accepted"; readonly refusedIds: readonly string[]; readonly unknownIds: readonly string[] }
   | { readonly kind: "refused" }
   | { readonly kind: "failed"; readonly retryAfterMs: number | null; readonly cause?: string }

@@ -1,7 +1,7 @@
 import type { AnswerBody } from "./answer.ts";
 
 /** What a 2xx says about the events one by one [V23]. */
-export type ItemFailures =
+type ItemFailures =
   | {
       readonly kind: "named";
       /** Ids of the batch that were refused; none: all were accepted. */

@@ -32,7 +32,7 @@ const CALL_BYTES_MAX = 256_000;
 const MESSAGE_BYTES_MAX = 127_000;
 const BACKLOG_CHECK_MS = 60_000;
 
-export interface QueueSent {
+interface QueueSent {
   readonly outcome: Outcome;
   /** Events whose bytes stay here, to be fetched. */
   readonly claimedSeqs: readonly number[];

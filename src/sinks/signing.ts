@@ -54,7 +54,7 @@ function timestampedText(timestamp: number, macs: readonly Uint8Array[]): string
 }
 
 /** A signature over a body that comes piece by piece [V25]; a piece may be overwritten once `update` has resolved. */
-export interface RunningSignature {
+interface RunningSignature {
   update(piece: Uint8Array): Promise<void>;
   finish(): Promise<string>;
 }

@@ -12,7 +12,7 @@ import { enterRegistry, leaveRegistry, type Registered, readRegistry } from "./r
 import { Summaries, type Summary } from "./summaries.ts";
 import type { SweepKv } from "./sweep-kv.ts";
 
-export interface SweepParts {
+interface SweepParts {
   readonly kv: SweepKv;
   readonly objects: TenantObjects;
   readonly now: () => number;

@@ -17,7 +17,7 @@ export type TenantEntry =
 /** `unavailable`: KV failed and memory holds nothing. */
 export type TenantLookup = TenantEntry | { readonly kind: "unavailable" };
 
-export interface TenantCacheSources {
+interface TenantCacheSources {
   /** Reads the tenant's record from KV; null where there is none. May throw. */
   readonly read: (tenant: string) => Promise<ConfigRecord | null>;
   readonly keys: SealingKeys;

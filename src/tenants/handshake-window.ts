@@ -55,7 +55,7 @@ export function withSecretsHandedOver(input: unknown, known: unknown, isHandedOv
 }
 
 /** Whether a source, as an operator writes it, gets its secret from its provider. */
-export type IsHandedOver = (source: unknown) => boolean;
+type IsHandedOver = (source: unknown) => boolean;
 
 function mapSource(
   input: unknown,

@@ -1,6 +1,6 @@
 /** Reading JSON of which nothing is known yet. Own members only: an input never reaches a prototype. */
 
-export type JsonObject = Readonly<Record<string, unknown>>;
+type JsonObject = Readonly<Record<string, unknown>>;
 
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);

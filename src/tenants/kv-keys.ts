@@ -1,10 +1,10 @@
 /** The keys of a KV namespace: configurations, the registry of objects and the sweep's summaries live in the same one. */
-export interface KvKey {
+interface KvKey {
   readonly name: string;
   readonly metadata?: unknown;
 }
 
-export interface KvPage {
+interface KvPage {
   readonly keys: readonly KvKey[];
   readonly list_complete: boolean;
   readonly cursor?: string;

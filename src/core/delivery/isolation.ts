@@ -24,7 +24,7 @@ export function nextPiece(isolation: Isolation): Piece {
 }
 
 /** Both halves of two events or more, each with the numbers in front of its events. */
-export function splitPiece(piece: Piece): readonly [first: Piece, later: Piece] {
+function splitPiece(piece: Piece): readonly [first: Piece, later: Piece] {
   const middle = Math.floor(piece.events.length / 2);
   const cut = piece.events[middle]?.seq ?? piece.toSeq + 1;
   return [before(piece, cut), from(piece, cut)];
@@ -52,7 +52,7 @@ export function from(piece: Piece, cut: number): Piece {
   };
 }
 
-export function halvesOf(piece: Piece): Halves {
+function halvesOf(piece: Piece): Halves {
   const [first, later] = splitPiece(piece).map(
     (half): Half => ({ ...half, answer: null, isDone: false, busies: 0, firstBusyAtMs: 0 }),
   ) as [Half, Half];

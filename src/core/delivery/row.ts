@@ -48,7 +48,7 @@ export type Breaker =
     };
 
 /** [V7] */
-export interface Hold {
+interface Hold {
   readonly sinceMs: number;
   /** The end for the events that were answered so. */
   readonly untilMs: number;
@@ -57,7 +57,7 @@ export interface Hold {
 }
 
 /** Answers with a hold since the last accepted event. */
-export interface Busy {
+interface Busy {
   /** k of [V7]. */
   readonly count: number;
   readonly sinceMs: number;

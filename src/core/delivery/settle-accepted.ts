@@ -55,7 +55,7 @@ function deliver(draft: Draft, flight: Flight, events: readonly PlannedEvent[]):
 }
 
 /** Something was accepted: whatever was counted in a row begins anew. */
-export function noteAccepted(draft: Draft, flight: Flight, acceptedCount: number): void {
+function noteAccepted(draft: Draft, flight: Flight, acceptedCount: number): void {
   endBusy(draft);
   draft.row = { ...draft.row, lastAcceptedAtMs: draft.resultAtMs, streak: NO_STREAK, gone: null };
   draft.live = { ...draft.live, waiting: draft.live.waiting.map((piece) => ({ ...piece, heldBack: false })) };

@@ -9,7 +9,7 @@ import { isRetry, judgeNamed } from "./settle-accepted.ts";
 import { stopClock } from "./waiting-time.ts";
 
 /** How a request did not succeed; `named`: a 2xx that named every event in it. */
-export type Failure = "refused" | "failed" | "gone" | "named";
+type Failure = "refused" | "failed" | "gone" | "named";
 
 export function settleFailed(draft: Draft, flight: Flight, failure: Failure): void {
   const [first] = flight.events;
@@ -104,7 +104,7 @@ function settlePart(draft: Draft, flight: Flight, first: PlannedEvent, failure: 
 }
 
 /** A batch did not succeed: it waits to be halved, or to be tried event by event [V9] [V24]. */
-export function takeApart(draft: Draft, flight: Flight, failure: Failure): void {
+function takeApart(draft: Draft, flight: Flight, failure: Failure): void {
   if (!flight.inLog) {
     // Redriven events are not under isolation: their batches get smaller until one is alone [X2].
     draft.live = { ...draft.live, redriveMax: Math.max(1, Math.floor(flight.events.length / 2)) };

@@ -49,7 +49,7 @@ function land(draft: Draft, sent: Flight): void {
   draft.row = { ...draft.row, inFlight: draft.row.inFlight.filter((other) => other !== record) };
 }
 
-export function isRecordOf(record: InFlightRecord, flight: Flight): boolean {
+function isRecordOf(record: InFlightRecord, flight: Flight): boolean {
   return (
     record.state === "sent" &&
     record.batchId === flight.batchId &&

@@ -12,7 +12,7 @@ import { type Rejected, rejected, type Verdict } from "../verdict.ts";
 import { type Plan, planOf, type TemplatedScheme } from "./plan.ts";
 
 /** What the families that sign a template share: a request taken apart, up to the comparison itself. */
-export interface Prepared {
+interface Prepared {
   readonly kind: "prepared";
   readonly scheme: TemplatedScheme;
   readonly plan: Plan;

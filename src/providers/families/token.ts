@@ -1,5 +1,5 @@
 import { type Arrival, param, type VerifySource } from "../arrival.ts";
-import { base64FromBytes, bytesFromBase64, textFromUtf8, utf8 } from "../bytes.ts";
+import { bytesFromBase64, textFromUtf8, utf8 } from "../bytes.ts";
 import { digest, equalDigests } from "../crypto.ts";
 import { pointerTokens } from "../refs.ts";
 import { RequestParts } from "../request-parts.ts";
@@ -93,9 +93,4 @@ export async function isSecret(token: string, secrets: readonly string[]): Promi
   let found = false;
   for (const secret of secrets) found = equalDigests(shown, await digest("SHA-256", utf8(secret))) || found;
   return found;
-}
-
-/** As a sender would write `user:password` in a header; for diagnosis and test requests. */
-export function basicCredentials(secret: string): string {
-  return `Basic ${base64FromBytes(utf8(secret))}`;
 }

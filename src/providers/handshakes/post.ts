@@ -13,7 +13,7 @@ import type { ConfirmSubscription, EchoJson, HmacJson, Ping, StoreSecret, Unsign
 const BODY_BYTES_MAX = 8_192;
 
 /** Asks whether the request is genuine; handed in, so that a question that needs no proof costs none. */
-export type Proof = () => Promise<boolean>;
+type Proof = () => Promise<boolean>;
 
 export async function echoJson(
   handshake: EchoJson,

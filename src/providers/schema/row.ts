@@ -85,25 +85,23 @@ export const tableRow = z.strictObject({
  * An operator's own row. It says everything that a row of the table says but where the facts come from. It never makes
  * this program call out: keys of its own are configured, not fetched.
  */
-export const customRow = z
-  .strictObject({ note: plainText(600).optional(), ...behaviour })
-  .superRefine((row, context) => {
-    const refuse = (path: (string | number)[], message: string): void =>
-      context.addIssue({ code: "custom", path, message });
-    if (row.scheme.kind === "public-key" && row.scheme.certificateFrom !== undefined) {
-      refuse(["scheme", "certificateFrom"], "is not for own rows: give the key as a secret");
+const customRow = z.strictObject({ note: plainText(600).optional(), ...behaviour }).superRefine((row, context) => {
+  const refuse = (path: (string | number)[], message: string): void =>
+    context.addIssue({ code: "custom", path, message });
+  if (row.scheme.kind === "public-key" && row.scheme.certificateFrom !== undefined) {
+    refuse(["scheme", "certificateFrom"], "is not for own rows: give the key as a secret");
+  }
+  if (row.scheme.kind === "jwt" && row.scheme.keysFrom !== undefined) {
+    refuse(["scheme", "keysFrom"], "is not for own rows: give the key as a secret");
+  }
+  row.handshakes.forEach((one, index) => {
+    if (one.kind === "confirm-subscription" || one.kind === "unsigned-ping") {
+      refuse(["handshakes", index, "kind"], `${one.kind} is not for own rows`);
     }
-    if (row.scheme.kind === "jwt" && row.scheme.keysFrom !== undefined) {
-      refuse(["scheme", "keysFrom"], "is not for own rows: give the key as a secret");
-    }
-    row.handshakes.forEach((one, index) => {
-      if (one.kind === "confirm-subscription" || one.kind === "unsigned-ping") {
-        refuse(["handshakes", index, "kind"], `${one.kind} is not for own rows`);
-      }
-    });
   });
+});
 
-export interface RowProblem {
+interface RowProblem {
   /** Where in the row: `scheme.signature.encoding`; empty for the row itself. */
   readonly path: string;
   readonly message: string;

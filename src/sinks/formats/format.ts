@@ -5,7 +5,7 @@ import { cloudevents } from "./cloudevents.ts";
 import { single } from "./single.ts";
 
 /** What a format makes of a delivery; the request's signature and credentials are added to it afterwards. */
-export interface Payload {
+interface Payload {
   /** What `webhook-id` says, before percent-encoding [D8]. */
   readonly messageId: string;
   readonly body: Uint8Array;
@@ -13,7 +13,7 @@ export interface Payload {
 }
 
 /** The same for one large event: its body comes piece by piece, twice [V25]. */
-export interface LargePayload {
+interface LargePayload {
   readonly messageId: string;
   readonly headers: Readonly<Record<string, string>>;
   /** The same bytes each time. A piece is good until the next is asked for. */

@@ -16,7 +16,7 @@ export const PROVIDER_MUTANTS: readonly Mutant[] = [
     "if (Math.abs(ageMs) <= toleranceSeconds * 1000) return null;",
     "if (ageMs <= toleranceSeconds * 1000) return null;",
   ),
-  signatures("I9", "export const SIGNATURES_MAX = 16;", "export const SIGNATURES_MAX = 1;"),
+  signatures("I9", "const SIGNATURES_MAX = 16;", "const SIGNATURES_MAX = 1;"),
   crypto("P5", "difference |= (left[i] ?? 0) ^ (right[i] ?? 0)", "difference &= (left[i] ?? 0) ^ (right[i] ?? 0)"),
   keyBytes("P5", 'return nonEmpty(bytesFromHex(secret), "is not', 'return nonEmpty(utf8(secret), "is not'),
   verify("I7", ': unusable("the source has no live secret")', ': rejected("signature-mismatch")'),
