@@ -1,6 +1,6 @@
 import { param, type VerifySource } from "./arrival.ts";
 import { fetchText } from "./remote.ts";
-import { forgetIfOld, remoteText } from "./remote-keys.ts";
+import { forgetIfOld, isOutdated, remoteText } from "./remote-keys.ts";
 import type { RemoteKeys } from "./scheme.ts";
 import { type Rejected, rejected, type Unusable, unusable } from "./verdict.ts";
 
@@ -16,13 +16,17 @@ export async function jwtKeys(
   return from.kind === "jwks" ? jwksKeys(from.url, kid, nowMs) : plaidKey(source, kid, nowMs);
 }
 
+const NOT_FETCHED = "the provider's keys cannot be fetched just now";
+
 async function jwksKeys(url: string, kid: string, nowMs: number): Promise<readonly string[] | Rejected | Unusable> {
   for (;;) {
-    const text = await remoteText(url, nowMs, () => fetchText(url, {}));
-    if (text === null) return unusable("the provider's keys cannot be fetched just now");
+    const text = await remoteText(url, nowMs, false, () => fetchText(url, {}));
+    if (text === null) return unusable(NOT_FETCHED);
     const keys = keysIn(text).filter((key) => key.kid === kid);
     if (keys.length > 0) return keys.map((key) => JSON.stringify(key));
-    if (!forgetIfOld(url, nowMs)) return rejected("unknown-key", "the provider publishes no key of this id");
+    if (forgetIfOld(url, nowMs)) continue;
+    if (isOutdated(url, nowMs)) return unusable(NOT_FETCHED);
+    return rejected("unknown-key", "the provider publishes no key of this id");
   }
 }
 
@@ -53,7 +57,7 @@ async function plaidKey(source: VerifySource, kid: string, nowMs: number): Promi
   if (clientId === null || secret === null || host === undefined) {
     return unusable("needs params.clientId and params.secret, or the key itself as a secret");
   }
-  const text = await remoteText(`${host} ${clientId} ${kid}`, nowMs, () =>
+  const text = await remoteText(`${host} ${clientId} ${kid}`, nowMs, true, () =>
     fetchText(`${host}/webhook_verification_key/get`, {
       method: "POST",
       headers: { "content-type": "application/json" },

@@ -134,6 +134,74 @@ describe("keys that a provider publishes", () => {
     expect(fetched.mock.calls.length).toBeLessThanOrEqual(20);
   });
 
+  describe("what one sender makes up takes nothing from the others", () => {
+    const body = "{}";
+    const text = `t-1|2026-01-01T00:00:00Z|WH-1|${2_745_614_147}`;
+    const signature = sign("sha256", Buffer.from(text), privateKey).toString("base64");
+    const from = source([], { params: { webhookId: "WH-1" } });
+    const genuine = "https://api.paypal.com/v1/notifications/certs/CERT-360caa42";
+    const paypal = async (url: string, laterMs: number) => {
+      const headers = {
+        "paypal-transmission-id": "t-1",
+        "paypal-transmission-time": "2026-01-01T00:00:00Z",
+        "paypal-cert-url": url,
+        "paypal-transmission-sig": signature,
+      };
+      return (await verify(row("paypal"), from, at(headers, body, laterMs))).kind;
+    };
+    const certificate = (url: string) =>
+      url === genuine
+        ? new Response(String(publicKey.export({ type: "spki", format: "pem" })))
+        : new Response("", { status: 404 });
+
+    test("[P11] [S3] a flood of made-up addresses puts out no key that was had, and keeps none from being fetched that no sender names", async () => {
+      hour += 10;
+      stub((url) => (url.includes("googleapis") ? new Response(jwks("k1")) : certificate(url)));
+      expect(await paypal(genuine, 0)).toBe("genuine");
+      for (let minute = 1; minute <= 90; minute++) {
+        for (let i = 0; i < 21; i++) await paypal(`${genuine}${minute}-${i}`, minute * 60_000);
+        expect([minute, await paypal(genuine, minute * 60_000)]).toEqual([minute, "genuine"]);
+      }
+      const token = at({ authorization: googleToken("k1", timeless) }, "{}", 90 * 60_000);
+      expect((await verify(row("google-pubsub"), pubsub, token)).kind).toBe("genuine");
+      hour += 2;
+    });
+
+    test("[P11] a key that cannot be had anew counts for six hours, and one that it lacks is our fault", async () => {
+      hour += 10;
+      stub(() => new Response(jwks("k1")));
+      const check = async (kid: string, laterMs: number) =>
+        (await verify(row("google-pubsub"), pubsub, at({ authorization: googleToken(kid, timeless) }, "{}", laterMs)))
+          .kind;
+      expect(await check("k1", 0)).toBe("genuine");
+      const fetched = stub(() => new Response("", { status: 503 }));
+      expect(await check("k2", 120_000)).toBe("unusable");
+      expect(await check("k2", 120_000)).toBe("unusable");
+      expect(await check("k1", 120_000)).toBe("genuine");
+      expect(fetched).toHaveBeenCalledTimes(1);
+      expect(await check("k1", 6 * 3_600_000 - 1)).toBe("genuine");
+      expect(await check("k1", 6 * 3_600_000 + 60_000)).toBe("unusable");
+      hour += 10;
+    });
+
+    test("[P11] a fetch that ended with the request that began it holds nobody up for longer than 4 s", async () => {
+      hour += 10;
+      vi.useFakeTimers();
+      try {
+        stub(() => new Promise<Response>(() => {}));
+        const first = paypal(genuine, 0);
+        const second = paypal(genuine, 1_000);
+        await vi.advanceTimersByTimeAsync(4_000);
+        expect(await first).toBe("unusable");
+        expect(await second).toBe("unusable");
+        stub(certificate);
+        expect(await paypal(genuine, 5_000)).toBe("genuine");
+      } finally {
+        vi.useRealTimers();
+      }
+    });
+  });
+
   test("[P2] Plaid's key is asked for with the customer's own credentials", async () => {
     hour++;
     const jwk = ec.publicKey.export({ format: "jwk" });
