@@ -5,7 +5,7 @@ import { type Deadline, EXPIRED } from "./deadline.ts";
 /** Read at a time. */
 const PIECE_BYTES = 65_536;
 
-export type BodyRead =
+type BodyRead =
   /** The bytes own their buffer, so that no larger one travels with them, unless they are a large body's. Release `hold` when they are done with. */
   | { readonly kind: "body"; readonly bytes: Uint8Array<ArrayBuffer>; readonly hold: BodyHold }
   | { readonly kind: "too-large" | "stalled" | "broken" | "busy" };
