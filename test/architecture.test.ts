@@ -102,6 +102,18 @@ test("[A1] imports go one way, as the table says", () => {
   expect(wrong).toEqual([]);
 });
 
+test("[A1] docs/ARCHITECTURE.md shows the same table", () => {
+  const page = readFileSync(join(root, "docs/ARCHITECTURE.md"), "utf8");
+  const rows = [...page.matchAll(/^\| (`[a-z]+`(?:, `[a-z]+`)*) \| [^|]+ \| ([^|]+) \|$/gm)];
+  const shown = rows.flatMap(([, folders = "", imports = ""]) => {
+    const names = imports.trim() === "–" ? [] : imports.split(",").map((name) => name.trim().replaceAll("`", ""));
+    return [...folders.matchAll(/`([a-z]+)`/g)].map(([, folder = ""]) => [folder, names] as const);
+  });
+  const isBuilt = (folder: string) => files.some((file) => file.folder === folder && file.path !== `${folder}.ts`);
+  const built = Object.entries(mayImport).filter(([folder]) => isBuilt(folder));
+  expect(Object.fromEntries(shown)).toEqual(Object.fromEntries(built));
+});
+
 test.each(onlyIn)("[A2] $what is touched only where it is at home", ({ pattern, files: home }) => {
   const wrong = files.filter((file) => !home.test(file.path) && pattern.test(file.code)).map((file) => file.path);
   expect(wrong).toEqual([]);
@@ -123,6 +135,44 @@ test("[A3] a file is one idea: at most 300 lines, and no folder of odds and ends
   expect(long).toEqual([]);
   expect(vague.map((file) => file.path)).toEqual([]);
 });
+
+test("[A5] what a file exports is imported somewhere", () => {
+  const imported = new Set(
+    ["src", "start", "scripts", "test"].flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+        .filter((name) => /\.tsx?$/.test(name))
+        .flatMap((name) => namesImportedBy(join(root, folder, name))),
+    ),
+  );
+  const unused = files
+    .filter((file) => file.path !== "index.ts")
+    .flatMap((file) => exportedNames(file.code).map((name) => `${file.path} exports ${name}`))
+    .filter((each) => !imported.has(each));
+  expect(unused).toEqual([]);
+});
+
+/** Declarations; a list of re-exported names is an import of each. */
+function exportedNames(code: string): string[] {
+  const declarations = /^export (?:async |abstract )*(?:const|function\*?|class|interface|type) (\w+)/gm;
+  return [...code.matchAll(declarations)].map((match) => match[1] ?? "");
+}
+
+/** As `<path> exports <name>`, for each name that the file imports from the sources, or exports again. */
+function namesImportedBy(path: string): string[] {
+  const text = readFileSync(path, "utf8");
+  const atOnce = text.matchAll(/(?:import|export)\s+(?:type\s+)?\{(?<names>[^}]*)\}\s*from\s+"(?<from>\.[^"]+)"/g);
+  const whole = text.matchAll(/export type \* from "(?<from>\.[^"]+)"/g);
+  const later = text.matchAll(/import\("(?<from>\.[^"]+)"\)\.then\(\(\{(?<names>[^}]*)\}/g);
+  const targetOf = (from: string): string => relative(sourceRoot, resolve(dirname(path), from));
+  const listed = [...atOnce, ...later].flatMap(({ groups: { names = "", from = "" } = {} }) =>
+    names.split(",").map((name) => `${targetOf(from)} exports ${name.trim().replace(/^type | as .*/gs, "")}`),
+  );
+  const handedOn = [...whole].flatMap(({ groups: { from = "" } = {} }) => {
+    const file = files.find((each) => each.path === targetOf(from));
+    return exportedNames(file?.code ?? "").map((name) => `${targetOf(from)} exports ${name}`);
+  });
+  return [...listed, ...handedOn];
+}
 
 test("[A4] every rule of docs/SPEC.md has a test that carries its id, or is listed as not built", () => {
   const spec = readFileSync(join(root, "docs/SPEC.md"), "utf8");

@@ -13,7 +13,7 @@ export type DeadState = "dead" | "expired" | "purged";
  * or is sent, or was, outside the order of the log (redriven from ahead of the position, or replayed to a destination
  * that it was not meant for). It stands as `purged`, so that a repeat stays closed.
  */
-export type Mark = "erased" | "delivered";
+type Mark = "erased" | "delivered";
 
 /** The reason of a row whose event was erased: a repeat does not open it, whether it stands as `purged` or `expired`. */
 export const ERASED: Mark = "erased";
@@ -36,7 +36,7 @@ export interface DeadLetter {
 }
 
 /** What one turn expired for one destination. */
-export interface Expired {
+interface Expired {
   readonly destination: string;
   readonly seqs: number[];
   readonly ranges: { readonly firstSeq: number; readonly lastSeq: number }[];

@@ -8,7 +8,7 @@ const isolation = inFile("src/core/delivery/isolation.ts");
 const judge = inFile("src/core/delivery/judge.ts");
 const ranges = inFile("src/core/delivery/ranges.ts");
 const settleFailed = inFile("src/core/delivery/settle-failed.ts");
-const filter = inFile("src/core/filter.ts");
+const typePattern = inFile("src/core/type-pattern.ts");
 
 /** The state machine of delivery. */
 export const DELIVERY_MUTANTS: readonly Mutant[] = [
@@ -33,5 +33,5 @@ export const DELIVERY_MUTANTS: readonly Mutant[] = [
     "if (last !== undefined && from <= last[1] + 2) last[1]",
   ),
   settleFailed("V24", "if (gone === null || gone.seq === event.seq) {", "if (gone === null) {"),
-  filter("V16", "type.startsWith(pattern.slice(0, -1))", "type.startsWith(pattern)"),
+  typePattern("V16", "type.startsWith(pattern.slice(0, -1))", "type.startsWith(pattern)"),
 ];

@@ -1,5 +1,6 @@
 import { inFile, type Mutant } from "../mutant.ts";
 
+const deadLetters = inFile("src/log/dead-letters.ts");
 const deadRanges = inFile("src/log/dead-ranges.ts");
 const intake = inFile("src/buffer/intake.ts");
 const ledger = inFile("src/core/ledger.ts");
@@ -34,7 +35,7 @@ export const STORING_MUTANTS: readonly Mutant[] = [
     'call.trust === "signed" && !sameBytes(known.bodyDigest, digest)',
     'call.trust !== "unsigned" && !sameBytes(known.bodyDigest, digest)',
   ),
-  roster("D6", 'return letter !== null && letter.state !== "purged";', "return letter !== null;"),
+  deadLetters("D6", 'letter.state !== "purged" && letter.reason !== ERASED;', "letter.reason !== ERASED;"),
   roster("R4", "if (!isStopped || !isOtherOpen ||", "if (!isStopped ||"),
   deadRanges(
     "L6",
