@@ -9,6 +9,8 @@ import type { OutlivesAnswer, TenantCache, TenantEntry } from "../tenants/cache.
 const ASK_EVERY_MS = 5_000;
 const TENANT_COUNT_MAX = 1_000;
 const RETRY_LIMIT_MS = 1_000;
+/** No refused sender waits for longer; an object that hangs must not fill the isolate with bodies. */
+const ANSWER_LIMIT_MS = 2_000;
 
 interface Asked {
   readonly atMs: number;
@@ -66,12 +68,16 @@ export class NewestConfig {
   }
 
   async #read(tenant: string, nowMs: number): Promise<TenantEntry | null> {
+    const { promise: late, resolve } = Promise.withResolvers<null>();
+    const timer = setTimeout(() => resolve(null), ANSWER_LIMIT_MS);
     try {
-      const record = await this.#objects.of(tenant, RETRY_LIMIT_MS).readConfig();
+      const record = await Promise.race([this.#objects.of(tenant, RETRY_LIMIT_MS).readConfig(), late]);
       return record === null ? null : await this.#cache.keep(tenant, record, nowMs);
     } catch {
       // The sender hears what it would have heard without asking; the next one asks again in 5 s.
       return null;
+    } finally {
+      clearTimeout(timer);
     }
   }
 }

@@ -89,7 +89,7 @@ async function inTime(text: Promise<string | null>): Promise<string | null> {
   try {
     return await Promise.race([text, late]);
   } finally {
-    clearTimeout(timer);
+    if (timer !== undefined) clearTimeout(timer);
   }
 }
 

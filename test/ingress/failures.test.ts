@@ -176,6 +176,26 @@ test("[I2] [O4] nothing about a tenant that does not exist ever reaches an objec
   expect(site.stubs).toEqual([]);
 });
 
+test("[O21] [O4] an object that does not answer keeps no refused sender waiting, and is asked again", async () => {
+  const site = new Site();
+  const first = await site.configure("acme", { sources: { internal: generic("another-secret-of-16") } });
+  const object = site.object("acme");
+  object.readConfig = () => {
+    object.configReads += 1;
+    return object.configReads === 1 ? new Promise(() => {}) : Promise.resolve(object.newest);
+  };
+  const beganMs = performance.now();
+  const forged = await signed("{}", {}, "a-third-secret-of-16-chars");
+  const answers = await Promise.all([site.send("/webhook/acme", forged), site.send("/webhook/acme", forged)]);
+  expect(answers.map(({ status }) => status)).toEqual([401, 401]);
+  expect(performance.now() - beganMs).toBeLessThan(4_000);
+  await site.configure("acme", { sources: { internal: generic() } }, 2);
+  site.kv.set("acme", first);
+  site.nowMs += 5_000;
+  expect((await site.send("/webhook/acme", await signed("{}"))).status).toBe(202);
+  expect(object.configReads).toBe(2);
+});
+
 test("[O4] an object that cannot be asked leaves the refusal as it is", async () => {
   const site = await siteWith();
   site.object("acme").readConfig = () => Promise.reject(new Error("down"));
