@@ -5,6 +5,7 @@ import { type Bindings, bindingOf, type Settings } from "../env.ts";
 import type { OriginGateCalls } from "../gate/contract.ts";
 import type { Log } from "../log/log.ts";
 import { type Decision, Decisions } from "../observe/decisions.ts";
+import { ThrottledLog } from "../observe/throttled-log.ts";
 import type { QueueBinding } from "../sinks/queue.ts";
 import type { ConfigRecord, TenantConfig } from "../tenants/config.ts";
 import { Alerting } from "./alerting.ts";
@@ -87,6 +88,7 @@ export class Runtime {
       send: async (destination: Destination, request: Parameters<typeof send>[3], atMs: number) => {
         const sent = await send(sending, destination.name, destination.config, request, atMs);
         decisions.note(deliveryDecision(parts.tenant, destination.name, request.events.length, sent.outcome), atMs);
+        noteUnknown(parts.tenant, destination.name, sent.outcome, atMs);
         return sent;
       },
     };
@@ -188,4 +190,14 @@ function deliveryDecision(tenant: string, destination: string, events: number, o
   const isRoutine = kind === "accepted" && outcome.refusedIds.length === 0;
   const text = cause === undefined ? kind : `${kind}:${cause}`;
   return { about: "delivery", tenant, at: destination, outcome: text, isRoutine, events, status, durationMs };
+}
+
+const unknownIds = new ThrottledLog();
+
+/** An answer that names events nobody sent is somebody's mistake, and has no other effect [V23]. */
+function noteUnknown(tenant: string, destination: string, outcome: Outcome, nowMs: number): void {
+  const ids = outcome.kind === "accepted" ? (outcome.unknownIds ?? []) : [];
+  if (ids.length === 0) return;
+  const fields = { tenant, destination, count: ids.length, first: ids[0] };
+  unknownIds.line(`${tenant} ${destination}`, nowMs, "warn", "unknown-item-failures", fields);
 }

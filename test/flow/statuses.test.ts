@@ -226,3 +226,28 @@ test("[I5] [O2] a tenant without a configuration has no stats, and its object is
   const nobody = new Tenant("nobody-at-all");
   expect(await nobody.sql("SELECT name FROM sqlite_master WHERE name NOT LIKE '\\_cf%' ESCAPE '\\'")).toEqual([]);
 });
+
+test("[V23] ids that were not in the batch are ignored, and logged once in a while", async () => {
+  const lines: string[] = [];
+  vi.spyOn(console, "warn").mockImplementation((line: unknown) => void lines.push(String(line)));
+  const origin = new Origin();
+  origin.answer = () =>
+    Response.json({ batchItemFailures: [{ itemIdentifier: "in:nobody" }, { itemIdentifier: "\u202ex" }] });
+  const tenant = await Tenant.create();
+  await tenant.accept("evt_1");
+  await tenant.settle();
+  await tenant.accept("evt_2");
+  await tenant.settle();
+  expect(await tenant.ledger()).toMatchObject({ delivered: 2, backlog: 0 });
+  const logged = lines.filter((line) => line.includes("unknown-item-failures")).map((line) => JSON.parse(line));
+  expect(logged).toEqual([
+    {
+      level: "warn",
+      event: "unknown-item-failures",
+      tenant: tenant.name,
+      destination: "origin",
+      count: 2,
+      first: "in:nobody",
+    },
+  ]);
+});
