@@ -4,8 +4,8 @@ import { answerMetrics } from "./admin/metrics.ts";
 import type { AdminParts } from "./admin/parts.ts";
 import { hasJurisdiction } from "./buffer/namespace.ts";
 import { bury } from "./consumer/bury.ts";
-import { OBJECT_LIMIT_MS } from "./consumer/claim.ts";
 import { type ConsumerParts, consume } from "./consumer/consume.ts";
+import { partsOfBatch } from "./consumer/parts.ts";
 import { ANYWHERE, type Place } from "./core/place.ts";
 import { PROBLEM_CONTENT_TYPE, problemText } from "./core/problem.ts";
 import { type Bindings, isQueueBound, readSettings, type Settings } from "./env.ts";
@@ -17,9 +17,7 @@ import { logLine } from "./observe/log-line.ts";
 import { enterRegistry } from "./sweep/registry.ts";
 import { sweep } from "./sweep/sweep.ts";
 import { TenantCache } from "./tenants/cache.ts";
-import type { ConfigRecord, TenantConfig } from "./tenants/config.ts";
 import { readRecord } from "./tenants/kv.ts";
-import { openConfig } from "./tenants/sealing.ts";
 
 export { TenantBuffer } from "./buffer/tenant-buffer.ts";
 export { OriginGate } from "./gate/origin-gate.ts";
@@ -96,30 +94,14 @@ function tenantObjects(env: Bindings): PlacedObjects {
 const DEAD_LETTER_QUEUE_SUFFIX = "-dlq";
 
 function consumerParts(env: Bindings): ConsumerParts {
-  const settings = readSettings(env);
-  const objects = tenantObjects(env);
-  /** One batch of messages opens each configuration once. */
-  const configs = new Map<string, Promise<TenantConfig | null>>();
-  const opened = async (tenant: string, record: ConfigRecord | null): Promise<TenantConfig | null> => {
-    if (record === null || record.state === "deleted") return null;
-    const config = await openConfig(settings.configKeys, tenant, record);
-    if (config.ok) return config.value;
-    throw new Error(`the configuration of ${tenant} cannot be unsealed: ${config.reason}`);
-  };
-  return {
-    objects,
-    configOf: (tenant) => {
-      const known =
-        configs.get(tenant) ?? readRecord(env.TENANT_CONFIG, tenant).then((record) => opened(tenant, record));
-      configs.set(tenant, known);
-      return known;
-    },
-    newestConfigOf: async (tenant) => opened(tenant, await objects.of(tenant, OBJECT_LIMIT_MS).readConfig()),
-    policy: { allowInsecure: settings.allowInsecureDestinations, ownHosts: settings.publicHosts },
+  return partsOfBatch({
+    kv: env.TENANT_CONFIG,
+    settings: readSettings(env),
+    objects: tenantObjects(env),
     now: () => Date.now(),
     random: () => Math.random(),
     log: (event, fields) => logLine("warn", event, fields),
-  };
+  });
 }
 
 /** What fails here is mended by the next idle hour, or by the sweep of the day. */

@@ -1,7 +1,7 @@
 /** How many requests came within the last five minutes, and how many of them were turned away [O9]. In memory only. */
 
 const SLICE_MS = 30_000;
-const SLICES = 10;
+const SLICE_COUNT = 10;
 
 interface Slice {
   readonly index: number;
@@ -18,7 +18,7 @@ export class Traffic {
     if (slice === undefined) {
       slice = { index, requests: 0, rejected: 0 };
       // A clock that went back leaves slices of the future; they go as well.
-      this.#slices = [...this.#slices.filter((each) => each.index < index && each.index > index - SLICES), slice];
+      this.#slices = [...this.#slices.filter((each) => each.index < index && each.index > index - SLICE_COUNT), slice];
     }
     slice.requests += requests;
     slice.rejected += rejected;
@@ -30,7 +30,7 @@ export class Traffic {
     let requests = 0;
     let rejected = 0;
     for (const slice of this.#slices) {
-      if (slice.index > index || slice.index <= index - SLICES) continue;
+      if (slice.index > index || slice.index <= index - SLICE_COUNT) continue;
       requests += slice.requests;
       rejected += slice.rejected;
     }

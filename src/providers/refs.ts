@@ -1,3 +1,5 @@
+import { invariant } from "../core/assert.ts";
+
 /**
  * Where a value stands in a request. The same small grammar serves ids, types, timestamps, signatures and the parts
  * of what is signed, in the table and in an operator's own row.
@@ -62,7 +64,7 @@ export function refOf(text: string): ParsedRef {
   const known = parsed.get(text);
   if (known !== undefined) return known;
   const ref = parseRef(text);
-  if (ref === null) throw new Error(`not a reference: ${text}`);
+  invariant(ref !== null, `not a reference: ${text}`);
   // Rows of tenants come and go; the table's own are a few hundred.
   if (parsed.size >= 5_000) parsed.clear();
   parsed.set(text, ref);

@@ -20,7 +20,7 @@ export function configSchema(): ReturnType<typeof buildSchema> {
   return schema;
 }
 
-const MAX_TEXT = 4_096;
+const TEXT_LENGTH_MAX = 4_096;
 
 function buildSchema() {
   const whole = (min: number, max: number) => {
@@ -31,7 +31,7 @@ function buildSchema() {
     const message = `must be a number from ${min} to ${max}`;
     return z.number(message).min(min, message).max(max, message);
   };
-  const text = (name: string, max = MAX_TEXT) =>
+  const text = (name: string, max = TEXT_LENGTH_MAX) =>
     z
       .string(`must be ${name}`)
       .min(1, `must be ${name}, not empty`)
@@ -77,7 +77,7 @@ function buildSchema() {
     publicUrl: url().nullish(),
     verifyToken: text("a token", 1_024).nullish(),
     params: z
-      .record(z.string(), z.string("must be text").max(MAX_TEXT, "is too long"), "must be an object")
+      .record(z.string(), z.string("must be text").max(TEXT_LENGTH_MAX, "is too long"), "must be an object")
       .default({}),
     handshakeUntil: z.iso.datetime({ offset: true, error: "must be a time such as 2027-01-31T00:00:00Z" }).nullish(),
     custom: z.unknown().optional(),

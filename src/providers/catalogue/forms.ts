@@ -4,9 +4,8 @@ import type { HmacScheme } from "../scheme.ts";
 
 /** Forms that many rows share, so that a row says only what is its own. */
 
-const HOUR = 3_600;
-export const DAY_SECONDS = 24 * HOUR;
-export const HOUR_SECONDS = HOUR;
+export const HOUR_SECONDS = 3_600;
+export const DAY_SECONDS = 24 * HOUR_SECONDS;
 
 /** The product's own answers [I11]: 202 when stored, with a small JSON body. For senders that take any 2xx. */
 export const ANY_2XX: AnswerFacts = { success: { status: 202, body: "status" }, overLimitStatus: 429 };

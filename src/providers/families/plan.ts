@@ -1,3 +1,4 @@
+import { invariant } from "../../core/assert.ts";
 import { type ParsedRef, refOf } from "../refs.ts";
 import type { DigestScheme, HmacScheme, PublicKeyScheme, Signed } from "../scheme.ts";
 import { parseTemplate, type Template } from "../template.ts";
@@ -43,7 +44,7 @@ export function planOf(scheme: TemplatedScheme): Plan {
 
 function compile(signed: Signed): Template {
   const template = parseTemplate(signed);
-  if ("unknownPart" in template) throw new Error(`unknown part in a template: ${template.unknownPart}`);
+  invariant(!("unknownPart" in template), "a checked row has an unknown part in its template");
   return template;
 }
 

@@ -8,12 +8,14 @@ import type { AllowOrigin, DigestQuery, EchoHeader, EchoQuery, HmacQuery, Probe,
 
 /** The handshakes that come without a body: by GET, HEAD or OPTIONS, some by POST. */
 
+/** Echoes a challenge from the URL, if it is of the letters the provider uses; null: it is no such question. */
 export function echoQuery(handshake: EchoQuery, arrival: Arrival): HandshakeAnswer | null {
   if (arrival.method !== handshake.method || arrival.body.length > 0) return null;
   const challenge = arrival.url.searchParams.get(handshake.param);
   return isEchoable(challenge, handshake.alphabet) ? textAnswer(challenge) : null;
 }
 
+/** Echoes the challenge to whoever knows the source's `verifyToken`; null: it is no such question. */
 export async function verifyToken(
   handshake: VerifyToken,
   source: VerifySource,
@@ -29,6 +31,7 @@ export async function verifyToken(
   return handshake.json === undefined ? textAnswer(challenge) : jsonAnswer({ [handshake.json]: challenge });
 }
 
+/** Sends a header back as it came; null: it is not there, or not to be echoed. */
 export function echoHeader(handshake: EchoHeader, arrival: Arrival): HandshakeAnswer | null {
   if (arrival.method !== handshake.method) return null;
   const challenge = arrival.headers.get(handshake.header);
@@ -64,6 +67,7 @@ export async function hmacQuery(
   return name === null ? null : textAnswer(`${name}|${proof}`);
 }
 
+/** Answers with the hash of challenge, `verifyToken` and the registered URL; null: it is no such question. */
 export async function digestQuery(
   handshake: DigestQuery,
   source: VerifySource,
@@ -77,6 +81,7 @@ export async function digestQuery(
   return jsonAnswer({ [handshake.json]: hexFromBytes(proof) });
 }
 
+/** Answers a request that only asks whether the address is there. */
 export function probe(handshake: Probe, arrival: Arrival): HandshakeAnswer | null {
   const { method } = arrival;
   return method === "HEAD" || method === "GET" ? (handshake.methods.includes(method) ? emptyAnswer() : null) : null;
