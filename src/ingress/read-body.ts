@@ -5,6 +5,12 @@ import { type Deadline, EXPIRED } from "./deadline.ts";
 /** Read at a time. */
 const PIECE_BYTES = 65_536;
 
+/**
+ * A body of unknown length is read into a buffer that doubles up to here, and is then made as large as the limit: while
+ * a buffer grows there are two of it, and what it leaves is too small for the next.
+ */
+const GROWING_BYTES_MAX = 4_000_000;
+
 type BodyRead =
   /** The bytes own their buffer, so that no larger one travels with them, unless they are a large body's. Release `hold` when they are done with. */
   | { readonly kind: "body"; readonly bytes: Uint8Array<ArrayBuffer>; readonly hold: BodyHold }
@@ -93,7 +99,8 @@ async function readChunks(
         break;
       }
       if (needed > bytes.length) {
-        const room = Math.min(sizeBytesMax, Math.max(needed, bytes.length * 2, SMALL_BODY_BYTES));
+        const doubled = Math.max(needed, bytes.length * 2, SMALL_BODY_BYTES);
+        const room = bytes.length > GROWING_BYTES_MAX ? sizeBytesMax : Math.min(sizeBytesMax, doubled);
         if (!hold.growTo(room)) {
           refused = BUSY;
           break;

@@ -31,6 +31,12 @@ export class Site {
     return this.#runtime?.origin ?? null;
   }
 
+  /** The runtime's process. */
+  get pid(): number {
+    if (this.#runtime === null) throw new Error("the runtime is down");
+    return this.#runtime.pid;
+  }
+
   admin(tenant: string): TenantAdmin {
     if (this.#runtime === null) throw new Error("the runtime is down");
     return new TenantAdmin(this.#runtime.origin, tenant);

@@ -70,17 +70,17 @@ describe("[V25] a large event is sent as the bytes and headers that a small one 
   });
 
   test("[V25] a body of several steps is escaped and encoded over their borders", async () => {
-    const text = '\u{1f600}"\\\n'.repeat(20_000);
-    const { small, streamed } = await both({}, "text/plain", bytes(text), 100_001);
+    const text = '\u{1f600}"\\\n'.repeat(60_000);
+    const { small, streamed } = await both({}, "text/plain", bytes(text), 400_001);
     expect(streamed.body).toEqual(small.body);
     const other = await both(
       {},
       "image/png",
-      Uint8Array.from({ length: 150_001 }, (_, i) => (i * 31) % 251),
-      50_000,
+      Uint8Array.from({ length: 450_001 }, (_, i) => (i * 31) % 251),
+      200_000,
     );
     expect(other.streamed.body).toEqual(other.small.body);
-    const invalid = await both({}, "image/png", new Uint8Array(150_001).fill(0xff), 49_999);
+    const invalid = await both({}, "image/png", new Uint8Array(450_001).fill(0xff), 199_999);
     expect(invalid.streamed.body).toEqual(invalid.small.body);
   });
 });
