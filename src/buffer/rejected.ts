@@ -56,8 +56,7 @@ export class Rejected {
         }
       });
     } catch {
-      // They stay in memory and come with a later writing; what the transaction changed elsewhere is read anew.
-      this.#log.reload();
+      // They stay in memory and come with a later writing.
     }
   }
 

@@ -111,21 +111,16 @@ export class Uploads {
   /** One chunk, in a transaction of its own; the first opens the upload. Answers the segment it is staged in. */
   #write(upload: string, segmentId: number, index: number, bytes: Uint8Array): number {
     const { log, config, clock } = this.#parts;
-    try {
-      return log.transaction(() => {
-        let stagedIn = segmentId;
-        if (index === 0) {
-          const segment = bodySegment(log, config(), clock());
-          log.chunks.begin(upload, segment);
-          stagedIn = segment.id;
-        }
-        log.chunks.stage(upload, stagedIn, index, bytes);
-        return stagedIn;
-      });
-    } catch (error) {
-      log.reload();
-      throw error;
-    }
+    return log.transaction(() => {
+      let stagedIn = segmentId;
+      if (index === 0) {
+        const segment = bodySegment(log, config(), clock());
+        log.chunks.begin(upload, segment);
+        stagedIn = segment.id;
+      }
+      log.chunks.stage(upload, stagedIn, index, bytes);
+      return stagedIn;
+    });
   }
 
   /** Removes what was staged and did not become an event. */

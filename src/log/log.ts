@@ -42,6 +42,8 @@ export class Log {
   readonly heard: SourcesHeard;
   readonly rejections: Rejections;
   readonly changes: Changes;
+  /** A transaction was rolled back, and storage could not be read since: memory may be ahead of it. */
+  #owesReload = false;
 
   constructor(storage: DurableObjectStorage, nowMs: number) {
     this.#storage = storage;
@@ -104,20 +106,34 @@ export class Log {
     this.dead.ranges.reload();
     this.claims.reload();
     this.alerts.load();
+    this.#owesReload = false;
   }
 
-  /** One commit: everything in `change` or nothing. What memory holds is the caller's to restore after a throw [L5]. */
+  /**
+   * One commit: everything in `change` or nothing. After a throw the log has read anew what it holds in memory [L5], or
+   * does so before anything else is written; what a caller holds is the caller's to restore.
+   */
   transaction<T>(change: () => T): T {
+    if (this.#owesReload) this.reload();
     const before = this.meter.totals.rowsWritten + this.meter.totals.setupRows;
     let result: T;
     try {
       result = this.#storage.transactionSync(change);
     } catch (error) {
-      this.alerts.load();
+      this.#owesReload = true;
+      this.#tryReload();
       throw error;
     }
     if (this.meter.totals.rowsWritten + this.meter.totals.setupRows > before) this.meter.countCommit();
     return result;
+  }
+
+  #tryReload(): void {
+    try {
+      this.reload();
+    } catch {
+      // It is owed: the next transaction begins with it.
+    }
   }
 
   get sizeBytes(): number {

@@ -1,7 +1,7 @@
 /** What happens where the object's own storage will not take a write, or has no room left. */
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, test, vi } from "vitest";
-import { moveClock, stopClock } from "../flow/clock.ts";
+import { moveClock, startClock, stopClock } from "../flow/clock.ts";
 import { Origin } from "../flow/origin.ts";
 import { isBalanced, Tenant } from "../flow/tenant.ts";
 
@@ -31,6 +31,26 @@ test("[V35] [V14] an outcome that cannot be written is as if it had not come: th
   const stats = await tenant.stats();
   expect(stats.destinations["origin"]).toMatchObject({ delivered: 1, backlog: 0, dead: 0 });
   expect(isBalanced(stats)).toBe(true);
+});
+
+test("[L5] [L1] [I12] a segment that could not be dropped is as it was, in memory as on disk: what comes after it is not lost", async () => {
+  startClock();
+  const origin = new Origin();
+  const tenant = await Tenant.create({ retainSeconds: 0 });
+  await tenant.accept("evt_1");
+  await tenant.settle();
+  await tenant.sql("CREATE TRIGGER trouble BEFORE DELETE ON segment BEGIN SELECT RAISE(ABORT, 'no room'); END");
+  await tenant.runFor(4_000_000);
+  await tenant.sql("DROP TRIGGER trouble");
+  await tenant.accept("evt_2");
+  await tenant.evict();
+  await tenant.accept("evt_3");
+  await tenant.runFor(10_000_000);
+  expect(origin.ids()).toEqual(["in:evt_1", "in:evt_2", "in:evt_3"]);
+  const stats = await tenant.stats();
+  expect(stats.destinations["origin"]).toMatchObject({ delivered: 3, backlog: 0 });
+  // The key segment is left, and every body segment went after all.
+  expect(stats.storage.segments).toBe(1);
 });
 
 test("[L4] an object that holds 8 GB takes nothing more, and says so; what it holds is delivered", async () => {
