@@ -139,8 +139,13 @@ export class DestinationTurn {
   }
 
   #load(id: number, request: PlannedRequest, fresh: FreshEvents, bytesMax: number): LoadedRequest {
-    const isLeftOut = leftOut(this.#log, this.#to.memory.cursor);
-    return loadRequest({ log: this.#log, destination: this.#to.name, isLeftOut }, id, request, fresh, bytesMax);
+    const { name, config, memory } = this.#to;
+    const isLeftOut = leftOut(this.#log, memory.cursor);
+    const loaded = loadRequest({ log: this.#log, destination: name, isLeftOut }, id, request, fresh, bytesMax);
+    if (request.lane === "fresh" || request.lane === "probe") {
+      this.#log.filters.assign(name, loaded.started.fromSeq, loaded.started.toSeq, config.filter);
+    }
+    return loaded;
   }
 
   #isErased(seq: number): boolean {

@@ -4,8 +4,8 @@
  */
 import {
   type DeliveryRow,
-  forgetIsolation,
   firstUntouchedSeq,
+  forgetIsolation,
   plan,
   type SettleFacts,
   stateOf,

@@ -72,7 +72,7 @@ export class Roster {
       const before = destination.config;
       const settings = destinationConfig(config, destination.name) ?? before;
       if (JSON.stringify(before.filter) !== JSON.stringify(settings.filter)) {
-        this.#log.filters.record(destination.name, destination.nextFreshSeq(), settings.filter);
+        this.#log.filters.record(destination.name, destination.firstUntouchedSeq(), settings.filter);
       }
       destination.use(config, settings);
       if (settings.delivery.ordering !== before.delivery.ordering) destination.startOver(nowMs);

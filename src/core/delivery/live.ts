@@ -113,17 +113,25 @@ export function heldPieces(live: Live): readonly Piece[] {
  * isolation. `toSeq` null: up to the end of the log; else the stretch ends before something already dealt with.
  */
 export function freshWindow(row: DeliveryRow, live: Live): { fromSeq: number; toSeq: number | null } {
-  const occupied: Range[] = [
-    ...row.settledRanges,
-    ...row.inFlight.filter((record) => record.inLog).map(rangeOf),
-    ...heldPieces(live).map(rangeOf),
-  ];
   let fromSeq = row.position + 1;
-  for (const [from, to] of occupied.sort((a, b) => a[0] - b[0])) {
+  for (const [from, to] of occupied(row, live).sort((a, b) => a[0] - b[0])) {
     if (from > fromSeq) return { fromSeq, toSeq: from - 1 };
     fromSeq = Math.max(fromSeq, to + 1);
   }
   return { fromSeq, toSeq: null };
+}
+
+/** The first number behind all that are settled, in flight or under isolation: none from there on was ever looked at. */
+export function firstUntouchedSeq(row: DeliveryRow, live: Live): number {
+  return 1 + Math.max(row.position, ...occupied(row, live).map(([, to]) => to));
+}
+
+function occupied(row: DeliveryRow, live: Live): Range[] {
+  return [
+    ...row.settledRanges,
+    ...row.inFlight.filter((record) => record.inLog).map(rangeOf),
+    ...heldPieces(live).map(rangeOf),
+  ];
 }
 
 /** The first number that is neither settled, in flight nor under isolation. */

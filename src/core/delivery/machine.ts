@@ -26,7 +26,7 @@ export { freshEventsMax } from "./batch-size.ts";
 export { begin, type StartedRequest } from "./begin.ts";
 export { buryCrashed, wakeUp } from "./crashed.ts";
 export type { AlertKind, DeadEvent, DeathReason, RaisedAlert, SettleFacts, Settlement } from "./draft.ts";
-export { freshWindow, type Live, nextFreshSeq, type Piece, type PlannedEvent } from "./live.ts";
+export { firstUntouchedSeq, freshWindow, type Live, nextFreshSeq, type Piece, type PlannedEvent } from "./live.ts";
 export {
   disable,
   drainNow,
