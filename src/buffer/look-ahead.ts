@@ -13,7 +13,7 @@ export interface FreshEvents {
   readonly bytes: number;
   /** The batch is full, by number or by bytes. */
   readonly full: boolean;
-  /** All events looked ahead, those beyond this batch included. */
+  /** All events looked ahead up to `lastSeq`, those beyond this batch included. */
   readonly headsAhead: number;
   /** Everything up to here has been looked at. */
   readonly scannedToSeq: number;
@@ -74,12 +74,13 @@ export class LookAhead {
       bytes += sizeBytes;
     }
     const isAlone = batch[0]?.large === true;
-    const full = batch.length >= eventsMax || batch.length < this.#heads.length || bytes >= bytesMax || isAlone;
+    const headsAhead = this.#headsUpTo(lastSeq);
+    const full = batch.length >= eventsMax || batch.length < headsAhead || bytes >= bytesMax || isAlone;
     return {
       heads: batch,
       bytes,
       full,
-      headsAhead: this.#heads.length,
+      headsAhead,
       scannedToSeq: Math.min(this.#scannedToSeq, lastSeq),
       passedOverSinceMs: this.#passedOverSinceMs,
     };
@@ -93,6 +94,15 @@ export class LookAhead {
     this.#heads = this.#heads.filter((head) => head.seq >= nextSeq);
     if (this.#scannedToSeq < nextSeq) this.#passedOverSinceMs = null;
     this.#scannedToSeq = Math.max(this.#scannedToSeq, nextSeq - 1);
+  }
+
+  /** Those behind the stretch are not part of it: it can be over while they wait. */
+  #headsUpTo(lastSeq: number): number {
+    let count = this.#heads.length;
+    for (let last = this.#heads[count - 1]; last !== undefined && last.seq > lastSeq; last = this.#heads[count - 1]) {
+      count -= 1;
+    }
+    return count;
   }
 
   #read(lastSeq: number, isWanted: (head: EventHead) => boolean, eventsMax: number): void {

@@ -17,7 +17,7 @@ const only = (type: string, changes: Record<string, unknown> = {}) => ({
   destinations: { origin: http("origin.test", { filter: { types: [type] }, ...changes }) },
 });
 
-const stateOf = async (tenant: Tenant, id: string) => (await tenant.event(id))?.destinations["origin"]?.state;
+const stateOf = async (tenant: Tenant, id: string) => (await tenant.event(id))?.destinations.origin?.state;
 
 test("[V21] [X7] a batch that was Busy, and was forgotten with its object, meets the filter of today: ledger and events agree", async () => {
   const origin = new Origin();

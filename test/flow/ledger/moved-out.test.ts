@@ -86,3 +86,22 @@ test("[X5] [V14] a redriven event that is erased as the next one behind the posi
   await tenant.runFor(HOUR_MS);
   expect(await tenant.ledger()).toMatchObject({ delivered: 4, backlog: 0, erased: 1 });
 });
+
+test("[V20] [X6] an erased event that alone fills the gap before what is settled does not keep those behind from going", async () => {
+  const origin = new Origin();
+  origin.answer = () => status(410);
+  const tenant = await Tenant.create({ destinations: { origin: http() } });
+  await tenant.accept("evt_0");
+  await tenant.runAlarm();
+  await tenant.accept("evt_1", "evt_2", "evt_3");
+  await tenant.admin("POST", "/events/erase", { ids: ["in:evt_2"] });
+  // The second event that gets 410 alone disables the destination: the third is set aside, the first two are not yet.
+  await tenant.runAlarm();
+  expect(await tenant.ledger()).toMatchObject({ state: "disabled", backlog: 3, erased: 1 });
+  origin.answer = () => status(204);
+  await tenant.accept("evt_4");
+  await tenant.admin("POST", "/destinations/origin/resume");
+  await tenant.runFor(HOUR_MS);
+  expect(new Set(origin.ids())).toEqual(new Set(["in:evt_0", "in:evt_1", "in:evt_3", "in:evt_4"]));
+  expect(await tenant.ledger()).toMatchObject({ offered: 5, delivered: 4, erased: 1, backlog: 0 });
+});
