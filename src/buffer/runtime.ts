@@ -1,6 +1,7 @@
 /** What an object has in memory of a configured tenant: its destinations, its intake, and the run that delivers. */
 import { disable, enable } from "../core/delivery/machine.ts";
 import type { Outcome } from "../core/delivery/outcome.ts";
+import { inTime } from "../core/in-time.ts";
 import { type Bindings, bindingOf, type Settings } from "../env.ts";
 import type { OriginGateCalls } from "../gate/contract.ts";
 import type { Log } from "../log/log.ts";
@@ -23,6 +24,10 @@ import { Uploads } from "./uploads.ts";
 import type { Wake } from "./wake.ts";
 
 const ORIGIN_UNSET = "origin-unset";
+/** Who was not told by then is told once more. */
+const TELL_LIMIT_MS = 10_000;
+/** A run waits no longer for it: events are to be delivered. */
+const TELL_WAIT_MS = 1_000;
 
 interface RuntimeParts {
   readonly storage: DurableObjectStorage;
@@ -52,6 +57,8 @@ export class Runtime {
   #config: TenantConfig;
   #record: ConfigRecord;
   #retellAtMs: number | null;
+  /** While others are being told: when they are told once more, whatever becomes of it. */
+  #tellingUntilMs: number | null = null;
 
   constructor(parts: RuntimeParts, config: TenantConfig, record: ConfigRecord, untold: boolean) {
     const { log, storage, wake, clock, random } = parts;
@@ -159,18 +166,29 @@ export class Runtime {
     };
   }
 
+  /** Delivery goes on where KV, or another object, takes its time. */
   #tellingChore(): Chore {
-    const { tell } = this.#parts;
     return {
-      dueMs: () => this.#retellAtMs,
+      dueMs: () => this.#tellingUntilMs ?? this.#retellAtMs,
       run: async (nowMs) => {
-        const record = this.#record;
-        const isTold = await tell(record);
-        // Of a change that came meanwhile nothing is known yet.
-        if (record === this.#record) this.#retellAtMs = isTold ? null : nowMs + RETELL_MS;
-        return isTold;
+        this.#tellingUntilMs = nowMs + TELL_LIMIT_MS;
+        await inTime(this.#tell(this.#record, this.#tellingUntilMs), TELL_WAIT_MS);
+        return true;
       },
     };
+  }
+
+  async #tell(record: ConfigRecord, untilMs: number): Promise<void> {
+    let isTold = false;
+    try {
+      isTold = await this.#parts.tell(record);
+    } catch {
+      // As if it had not been told: it is told once more.
+    }
+    if (this.#tellingUntilMs !== untilMs) return;
+    this.#tellingUntilMs = null;
+    // Of a change that came meanwhile nothing is known yet.
+    if (record === this.#record) this.#retellAtMs = isTold ? null : this.#parts.clock() + RETELL_MS;
   }
 }
 

@@ -2,6 +2,7 @@
  * Who owns a tenant's configuration [O4]: what its object has stored of it, and what it has in memory because of it. It
  * takes over configurations, tells others of them, and ends with a tombstone.
  */
+import { inTime } from "../core/in-time.ts";
 import { parseObjectName } from "../core/shard.ts";
 import { type Bindings, readSettings } from "../env.ts";
 import type { Log } from "../log/log.ts";
@@ -25,6 +26,9 @@ import type { Wake } from "./wake.ts";
 
 /** What waits goes on so long after a key that was missing is back, whether or not anything is asked of the object [V47]. */
 const UNUSABLE_LOOK_AGAIN_MS = 300_000;
+
+/** A tombstone that was not told by then is told once more. */
+const TELL_LIMIT_MS = 10_000;
 
 export class Tenancy {
   readonly #ctx: DurableObjectState;
@@ -198,7 +202,8 @@ export class Tenancy {
       this.#stored = null;
       return;
     }
-    const isTold = !stored.untold || (await this.#tellAll(stored.tenant, stored.record));
+    const isTold =
+      !stored.untold || (await inTime(this.#tellAll(stored.tenant, stored.record), TELL_LIMIT_MS)) === true;
     // The name may have begun anew meanwhile.
     if (this.#stored !== stored) return;
     if (isTold) this.#stored = { ...stored, untold: false };

@@ -4,6 +4,7 @@
  * share the answer.
  */
 import type { TenantObjects } from "../buffer/contract.ts";
+import { inTime } from "../core/in-time.ts";
 import type { OutlivesAnswer, TenantCache, TenantEntry } from "../tenants/cache.ts";
 
 const ASK_EVERY_MS = 5_000;
@@ -68,16 +69,12 @@ export class NewestConfig {
   }
 
   async #read(tenant: string, nowMs: number): Promise<TenantEntry | null> {
-    const { promise: late, resolve } = Promise.withResolvers<null>();
-    const timer = setTimeout(() => resolve(null), ANSWER_LIMIT_MS);
     try {
-      const record = await Promise.race([this.#objects.of(tenant, RETRY_LIMIT_MS).readConfig(), late]);
+      const record = await inTime(this.#objects.of(tenant, RETRY_LIMIT_MS).readConfig(), ANSWER_LIMIT_MS);
       return record === null ? null : await this.#cache.keep(tenant, record, nowMs);
     } catch {
       // The sender hears what it would have heard without asking; the next one asks again in 5 s.
       return null;
-    } finally {
-      clearTimeout(timer);
     }
   }
 }

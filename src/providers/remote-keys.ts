@@ -1,3 +1,4 @@
+import { inTime } from "../core/in-time.ts";
 import { fetchText } from "./remote.ts";
 
 /**
@@ -55,7 +56,8 @@ export async function remoteText(
     current = { beganAtMs: nowMs, text: fetched(cacheName, nowMs, request) };
     fetching.set(cacheName, current);
   }
-  const text = await inTime(current.text);
+  // By a timer of the request that waits: the fetch of another one may never end.
+  const text = await inTime(current.text, FETCH_MAX_MS);
   if (fetching.get(cacheName) === current) fetching.delete(cacheName);
   return text ?? stale;
 }
@@ -78,19 +80,6 @@ function put<T>(into: Map<string, T>, name: string, value: T): void {
   if (into.size <= ENTRIES_MAX) return;
   const oldest = into.keys().next();
   if (!oldest.done) into.delete(oldest.value);
-}
-
-/** With a timer of the request that waits: a fetch of another one may never end. */
-async function inTime(text: Promise<string | null>): Promise<string | null> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<null>((resolve) => {
-    timer = setTimeout(() => resolve(null), FETCH_MAX_MS);
-  });
-  try {
-    return await Promise.race([text, late]);
-  } finally {
-    if (timer !== undefined) clearTimeout(timer);
-  }
 }
 
 function isFresh(known: Kept, nowMs: number): boolean {

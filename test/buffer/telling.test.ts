@@ -1,7 +1,7 @@
 /** Changes of a configuration that overtake each other on their way to KV [O4]. */
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { startClock, stopClock } from "../flow/clock.ts";
+import { hurried, startClock, stopClock } from "../flow/clock.ts";
 import { gate, Origin } from "../flow/origin.ts";
 import { admin, bindings, http, Tenant } from "../flow/tenant.ts";
 
@@ -35,7 +35,7 @@ async function versionInKv(tenant: Tenant): Promise<number | undefined> {
   return (await bindings.TENANT_CONFIG.get<{ version: number }>(`tenant:${tenant.name}`, "json"))?.version;
 }
 
-test("[O4] a write to KV that a newer one overtook is not what remains there", async () => {
+test("[O22] [O4] a write to KV that a newer one overtook is not what remains there", async () => {
   new Origin();
   const tenant = await Tenant.create();
   const slow = gate();
@@ -112,6 +112,28 @@ test("[O4] a change that KV could not be told of while it was told of the one be
   expect((await tenant.configure({ destinations: { origin: http("second.test") } })).status).toBe(503);
   slow.open(new Response());
   await telling;
+  await tenant.runFor(60_000);
+  expect(await versionInKv(tenant)).toBe((await tenant.calls.readConfig())?.version);
+});
+
+test("[O22] [V20] a KV that does not answer holds no event up", async () => {
+  const origin = new Origin();
+  const tenant = await Tenant.create();
+  await tenant.runFor(60_000);
+  let puts = 0;
+  await interceptPuts(tenant, async (key, written) => {
+    if (key.startsWith("tenant:")) {
+      puts += 1;
+      if (puts === 1) throw new Error("KV is down");
+      if (puts === 2) await new Promise(() => {});
+    }
+    await written();
+  });
+  expect((await tenant.configure({})).status).toBe(503);
+  vi.setSystemTime(Date.now() + 10_000);
+  await tenant.accept("evt_1");
+  await hurried(() => tenant.runAlarm());
+  expect(origin.ids()).toEqual(["in:evt_1"]);
   await tenant.runFor(60_000);
   expect(await versionInKv(tenant)).toBe((await tenant.calls.readConfig())?.version);
 });
