@@ -91,7 +91,8 @@ export async function send(
     case "queue": {
       const queue = config.queue === null ? null : parts.queueOf(config.queue.binding);
       if (queue === null || config.queue === null) return { batchId: id, outcome: unconfigured };
-      return { batchId: id, ...(await sendToQueue(queue, delivery, config.queue.maxBacklog)) };
+      const { maxBacklog } = config.queue;
+      return { batchId: id, ...(await sendToQueue(queue, delivery, maxBacklog, config.delivery.timeoutMs)) };
     }
     default:
       return unreachable(config.kind);

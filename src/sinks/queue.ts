@@ -3,6 +3,7 @@
  * and the platform's own errors say little. Accepted means that the queue has the messages.
  */
 import type { Outcome } from "../core/delivery/outcome.ts";
+import { inTime } from "../core/in-time.ts";
 import type { Pieces } from "../core/large-body.ts";
 import type { DeliveredEvent, Delivery } from "./delivery.ts";
 import { eventElement, eventHead } from "./formats/batch.ts";
@@ -41,29 +42,63 @@ interface QueueSent {
 /** What each queue last said of its backlog; asked at most once a minute. */
 const backlogs = new WeakMap<QueueBinding, { readonly atMs: number; readonly count: number }>();
 
-/** Hands the events to the queue. Never throws. */
-export async function sendToQueue(queue: QueueBinding, delivery: Delivery, maxBacklog: number): Promise<QueueSent> {
+/** Hands the events to the queue, within `timeoutMs` [V8]. Never throws. */
+export async function sendToQueue(
+  queue: QueueBinding,
+  delivery: Delivery,
+  maxBacklog: number,
+  timeoutMs: number,
+): Promise<QueueSent> {
   const startedAtMs = performance.now();
-  const end = (outcome: OutcomeKind): Outcome => ({ ...outcome, durationMs: performance.now() - startedAtMs });
+  const handing = new Handing();
+  const outcome = (await inTime(hand(queue, delivery, maxBacklog, handing), timeoutMs)) ?? handing.giveUp();
+  return {
+    outcome: { ...outcome, durationMs: performance.now() - startedAtMs },
+    claimedSeqs: [...handing.claimedSeqs],
+  };
+}
+
+/** How far it has come: what is in the queue, or may be, will be fetched, whatever became of the rest. */
+class Handing {
+  readonly claimedSeqs: number[] = [];
+  #underWay: readonly number[] = [];
+  isOver = false;
+
+  async call(queue: QueueBinding, messages: readonly SizedMessage[]): Promise<void> {
+    this.#underWay = messages.filter(({ isClaim }) => isClaim).map(({ seq }) => seq);
+    await queue.sendBatch(messages.map(({ body }) => ({ body, contentType: "json" as const })));
+    this.claimedSeqs.push(...this.#underWay);
+  }
+
+  giveUp(): OutcomeKind {
+    this.isOver = true;
+    this.claimedSeqs.push(...this.#underWay);
+    return { kind: "failed", retryAfterMs: null, status: null, cause: "timeout", excerpt: "" };
+  }
+}
+
+async function hand(
+  queue: QueueBinding,
+  delivery: Delivery,
+  maxBacklog: number,
+  handing: Handing,
+): Promise<OutcomeKind> {
   if ((await backlogOf(queue, delivery.nowMs)) > maxBacklog) {
     const excerpt = `the queue holds more than maxQueueBacklog (${maxBacklog}) messages`;
-    return { outcome: end({ kind: "busy", retryAfterMs: BACKLOG_CHECK_MS, status: null, excerpt }), claimedSeqs: [] };
+    return { kind: "busy", retryAfterMs: BACKLOG_CHECK_MS, status: null, excerpt };
   }
-  /** Also where a later call fails: what went before is in the queue, and will be fetched. */
-  const claimedSeqs: number[] = [];
   try {
     const messages = await Promise.all(delivery.events.map((event) => messageOf(delivery, event)));
     const refusedIds = messages.filter(({ sizeBytes }) => sizeBytes > MESSAGE_BYTES_MAX).map(({ id }) => id);
     for (const call of callsOf(messages.filter(({ sizeBytes }) => sizeBytes <= MESSAGE_BYTES_MAX))) {
-      await queue.sendBatch(call.map(({ body }) => ({ body, contentType: "json" as const })));
-      claimedSeqs.push(...call.filter(({ isClaim }) => isClaim).map(({ seq }) => seq));
+      if (handing.isOver) break;
+      await handing.call(queue, call);
     }
     const excerpt = refusedIds.length === 0 ? "" : "the kept headers alone are larger than a message may be";
-    if (refusedIds.length === messages.length)
-      return { outcome: end({ kind: "refused", status: null, excerpt }), claimedSeqs };
-    return { outcome: end({ kind: "accepted", refusedIds, status: null, excerpt }), claimedSeqs };
+    if (refusedIds.length === messages.length) return { kind: "refused", status: null, excerpt };
+    return { kind: "accepted", refusedIds, status: null, excerpt };
   } catch (error) {
-    return { outcome: end(failureOf(error)), claimedSeqs };
+    return failureOf(error);
   }
 }
 

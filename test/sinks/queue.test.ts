@@ -1,9 +1,12 @@
 import { describe, expect, test } from "vitest";
 import type { DeliveredEvent, Delivery } from "../../src/sinks/delivery.ts";
-import { type QueueBinding, sendToQueue } from "../../src/sinks/queue.ts";
+import { type QueueBinding, sendToQueue as sendWithin } from "../../src/sinks/queue.ts";
 
 const utf8 = new TextEncoder();
 const NO_LIMIT = 10_000_000;
+
+const sendToQueue = (queue: QueueBinding, what: Delivery, maxBacklog: number) =>
+  sendWithin(queue, what, maxBacklog, 10_000);
 
 interface Sent {
   readonly body: Record<string, unknown>;
@@ -177,6 +180,27 @@ describe("[V19] when the queue does not take it", () => {
     const sent = await sendToQueue(queue, delivery(events), NO_LIMIT);
     expect(sent.outcome).toMatchObject({ kind: "failed", cause: "queue", excerpt: "internal error" });
     expect(sent.claimedSeqs).toEqual([1]);
+  });
+
+  test("[V19] [V8] a queue that does not answer has failed at its time: nothing more is handed over, and what may be there stays claimed", async () => {
+    const queue = new FakeQueue();
+    const late = Promise.withResolvers<void>();
+    const handOver = queue.sendBatch.bind(queue);
+    queue.sendBatch = async (messages) => {
+      await handOver(messages);
+      if (queue.calls.length === 2) await late.promise;
+    };
+    const events = [1, 2, 3, 4, 5].map((seq) => event(seq, text(200_000), { headers: { "x-much": "y".repeat(120_000) } }));
+    const sent = await sendWithin(queue, delivery(events), NO_LIMIT, 20);
+    expect(sent.outcome).toMatchObject({ kind: "failed", cause: "timeout", status: null });
+    // Two go in each call.
+    expect(sent.claimedSeqs).toEqual([1, 2, 3, 4]);
+    late.resolve();
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    expect([queue.calls.length, sent.claimedSeqs]).toEqual([2, [1, 2, 3, 4]]);
+    queue.metrics = () => new Promise(() => {});
+    const silent = await sendWithin(queue, delivery([event(6, text(1))], { nowMs: 60_000 }), 100, 20);
+    expect([silent.outcome.kind, silent.claimedSeqs]).toEqual(["failed", []]);
   });
 
   test("[V19] above maxQueueBacklog sending holds for a minute, and the queue is asked once in 60 s", async () => {
