@@ -190,7 +190,9 @@ describe("[V19] when the queue does not take it", () => {
       await handOver(messages);
       if (queue.calls.length === 2) await late.promise;
     };
-    const events = [1, 2, 3, 4, 5].map((seq) => event(seq, text(200_000), { headers: { "x-much": "y".repeat(120_000) } }));
+    const events = [1, 2, 3, 4, 5].map((seq) =>
+      event(seq, text(200_000), { headers: { "x-much": "y".repeat(120_000) } }),
+    );
     const sent = await sendWithin(queue, delivery(events), NO_LIMIT, 20);
     expect(sent.outcome).toMatchObject({ kind: "failed", cause: "timeout", status: null });
     // Two go in each call.
