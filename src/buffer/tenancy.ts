@@ -111,6 +111,8 @@ export class Tenancy {
     }
     const opened = await openCall({ tenant, record, ifVersion: null, force: true }, readSettings(this.#env));
     if ("kind" in opened) return false;
+    // A newer one may have been opened meanwhile.
+    if (this.#stored !== null && this.#stored.record.version >= record.version) return true;
     this.#install(tenant, record, opened, false);
     return true;
   }
