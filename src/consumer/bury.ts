@@ -1,5 +1,5 @@
 /** The consumer of the dead-letter queue [V19]: each message becomes a dead letter of its tenant, reason `queue-exhausted`. */
-import { OBJECT_LIMIT_MS } from "./claim.ts";
+import { answered, OBJECT_LIMIT_MS } from "./claim.ts";
 import type { ConsumerParts, Message } from "./consume.ts";
 import { type ParsedMessage, parseMessage } from "./message.ts";
 
@@ -31,5 +31,5 @@ export async function bury(parts: Pick<ConsumerParts, "objects" | "log">, messag
 function buryOne(parts: Pick<ConsumerParts, "objects">, message: ParsedMessage): Promise<boolean | null> {
   const { tenant, destination, id, shard, event, bytes } = message;
   const call = { destination, eventId: id, ...(bytes === null ? {} : { event: { ...event, body: bytes } }) };
-  return parts.objects.of(tenant, OBJECT_LIMIT_MS, shard).queueExhausted(call);
+  return answered(parts.objects.of(tenant, OBJECT_LIMIT_MS, shard).queueExhausted(call));
 }

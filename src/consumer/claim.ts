@@ -1,18 +1,32 @@
 /** The bytes of an event that came as a claim [V19]: by RPC from the object that holds it. */
 import type { BodyAnswer, TenantObjects } from "../buffer/contract.ts";
 import { unreachable } from "../core/assert.ts";
+import { inTime } from "../core/in-time.ts";
 import type { LargeBody } from "../core/large-body.ts";
 import type { ParsedMessage } from "./message.ts";
 
 /** How long the runtime may go on trying to reach an object: a message can wait. */
 export const OBJECT_LIMIT_MS = 10_000;
 
+/** An object that has not answered by then is asked again with the message's next try: others must not wait for it. */
+const ANSWER_LIMIT_MS = 15_000;
+
+/** What an object or KV answers; throws where it does not in good time. */
+export async function answered<T>(asked: Promise<T>): Promise<T> {
+  const answer = await inTime(
+    asked.then((value) => ({ value })),
+    ANSWER_LIMIT_MS,
+  );
+  if (answer === null) throw new Error(`no answer within ${ANSWER_LIMIT_MS / 1_000} s`);
+  return answer.value;
+}
+
 /** null: they are gone for good. Throws where the object cannot be asked. */
 export async function fetchClaim(
   objects: TenantObjects,
   message: ParsedMessage,
 ): Promise<Uint8Array | LargeBody | null> {
-  const ask = () => objects.of(message.tenant, OBJECT_LIMIT_MS, message.shard).body(message.id);
+  const ask = () => answered(objects.of(message.tenant, OBJECT_LIMIT_MS, message.shard).body(message.id));
   const answer = await ask();
   switch (answer.kind) {
     case "body":

@@ -4,10 +4,11 @@
  */
 import type { TenantObjects } from "../buffer/contract.ts";
 import { retryDelayMs } from "../core/delivery/machine.ts";
+import { inTime } from "../core/in-time.ts";
 import type { DestinationPolicy } from "../sinks/delivery.ts";
 import { sendHttp } from "../sinks/http.ts";
 import type { DestinationConfig, TenantConfig } from "../tenants/config.ts";
-import { fetchClaim, OBJECT_LIMIT_MS } from "./claim.ts";
+import { answered, fetchClaim, OBJECT_LIMIT_MS } from "./claim.ts";
 import { type ParsedMessage, parseMessage } from "./message.ts";
 
 /** Messages delivered at once: the platform holds more back. */
@@ -15,6 +16,8 @@ const AT_ONCE_MAX = 6;
 const DELAY_MAX_SECONDS = 43_200;
 /** Something of ours is in the way: the message comes again after this. */
 const TROUBLE_SECONDS = 30;
+/** A message that takes longer than the longest `timeoutMs`, and then some, comes again: the others want their turn. */
+const MESSAGE_LIMIT_MS = 90_000;
 /** The destination is there, and does not say where its messages go. */
 const NOWHERE_SECONDS = 3_600;
 
@@ -44,7 +47,14 @@ export interface ConsumerParts {
 export async function consume(parts: ConsumerParts, messages: readonly Message[]): Promise<void> {
   const waiting = [...messages];
   const worker = async (): Promise<void> => {
-    for (let message = waiting.shift(); message !== undefined; message = waiting.shift()) await one(parts, message);
+    for (let message = waiting.shift(); message !== undefined; message = waiting.shift()) {
+      const isDone = await inTime(
+        one(parts, message).then(() => true),
+        MESSAGE_LIMIT_MS,
+      );
+      // The first word on a message counts: what may still come of it has no effect.
+      if (isDone === null) message.retry({ delaySeconds: TROUBLE_SECONDS });
+    }
   };
   await Promise.all(Array.from({ length: AT_ONCE_MAX }, worker));
 }
@@ -83,8 +93,8 @@ async function one(parts: ConsumerParts, message: Message): Promise<void> {
 
 /** The message's destination, or null where it is removed. KV may be a minute behind: only the object can say that. */
 async function destinationOf(parts: ConsumerParts, { tenant, destination }: ParsedMessage) {
-  const known = named(await parts.configOf(tenant), destination);
-  return known ?? named(await parts.newestConfigOf(tenant), destination);
+  const known = named(await answered(parts.configOf(tenant)), destination);
+  return known ?? named(await answered(parts.newestConfigOf(tenant)), destination);
 }
 
 function named(config: TenantConfig | null, name: string): DestinationConfig | null {
@@ -140,7 +150,7 @@ function targetOf(config: DestinationConfig) {
 /** The bytes need not wait any more. If nobody hears it, they stay until the claim ends by itself. */
 async function release(parts: ConsumerParts, { tenant, shard, id, destination }: ParsedMessage): Promise<void> {
   try {
-    await parts.objects.of(tenant, OBJECT_LIMIT_MS, shard).claimTaken({ eventId: id, destination });
+    await answered(parts.objects.of(tenant, OBJECT_LIMIT_MS, shard).claimTaken({ eventId: id, destination }));
   } catch {
     parts.log("queue-claim-not-released", { tenant, destination, id });
   }

@@ -225,6 +225,38 @@ test("[V19] [X6] a claim on an event that was erased is acknowledged; an object 
   expect(site.requests).toEqual([]);
 });
 
+test("[V49] [V19] [S3] an object that does not answer, or breaks off within a body, holds no other tenant's message up", async () => {
+  vi.useFakeTimers();
+  try {
+    const site = new Surroundings();
+    const claim = message({ body: undefined, claim: { sizeBytes: 11, sha256: "" } });
+    site.body = () => new Promise(() => {});
+    const hung = Array.from({ length: 7 }, () => new FakeMessage(claim));
+    const other = new FakeMessage(message({ tenant: "other", id: "in:e-2" }));
+    const consuming = consume(site.parts, [...hung, other]);
+    const burying = bury(
+      { objects: { of: () => ({ queueExhausted: () => new Promise(() => {}) }) as never }, log() {} },
+      [hung[6] ?? other],
+    );
+    await vi.advanceTimersByTimeAsync(15_000);
+    await burying;
+    expect(other.fate).toBe("ack");
+    await vi.advanceTimersByTimeAsync(15_000);
+    await consuming;
+    expect(hung.map(({ fate }) => fate)).toEqual([...new Array(6).fill({ delaySeconds: 30 }), { delaySeconds: 60 }]);
+
+    const stream = () => new ReadableStream({ pull: () => new Promise(() => {}) });
+    site.body = async () => ({ kind: "stream", sizeBytes: 18, contentType: null, stream: stream() });
+    const broken = new FakeMessage(claim);
+    const reading = consume(site.parts, [broken]);
+    await vi.advanceTimersByTimeAsync(90_000);
+    await reading;
+    expect(broken.fate).toEqual({ delaySeconds: 30 });
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 test("[V19] [O4] only the tenant's object can say that a destination or a tenant is gone: KV may be behind", async () => {
   const site = new Surroundings();
   site.config = null;

@@ -182,7 +182,7 @@ describe("[V19] when the queue does not take it", () => {
     expect(sent.claimedSeqs).toEqual([1]);
   });
 
-  test("[V19] [V8] a queue that does not answer has failed at its time: nothing more is handed over, and what may be there stays claimed", async () => {
+  test("[V49] [V19] [V8] a queue that does not answer has failed at its time: nothing more is handed over, and what may be there stays claimed", async () => {
     const queue = new FakeQueue();
     const late = Promise.withResolvers<void>();
     const handOver = queue.sendBatch.bind(queue);
