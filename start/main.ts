@@ -44,6 +44,7 @@ async function main(): Promise<number> {
   try {
     const interrupted = interruption();
     await origin.start();
+    if (port === 0 && !options.once) screen.plain(colors.dim("Port 8787 is taken, so a free one is used."));
     screen.plain(colors.dim("Building the Worker and starting the local runtime …"));
     const worker = await startWorker(port, state);
     cleanUp.unshift(() => worker.stop());

@@ -23,8 +23,13 @@ async function providers(stage: Stage): Promise<void> {
   );
   const challenge = senders.slackChallenge("3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P");
   const handshake = await stage.spillway.post(challenge);
-  screen.sent(challenge, handshake);
-  if (!handshake.text.includes("3eZbrw1a")) stage.faults.push("Slack's challenge was not answered");
+  const isAnswered = handshake.status === 200 && handshake.text.includes("3eZbrw1a");
+  screen.summed(
+    "slack",
+    "url_verification",
+    isAnswered ? `${colors.green(200)} its challenge comes back` : handshake.text,
+  );
+  if (!isAnswered) stage.faults.push("Slack's challenge was not answered");
 
   await show(stage, await senders.stripe("invoice.paid"), 202);
   await show(stage, await senders.github("push"), 202);
