@@ -8,15 +8,26 @@ export const EXPIRED = Symbol("expired");
 export class Deadline {
   readonly #now: () => number;
   readonly #limitMs: number;
+  readonly #latestAtMs: number;
   #limitAtMs: number;
   #timer: ReturnType<typeof setTimeout>;
   #timerAtMs: number;
   #expire: ((value: typeof EXPIRED) => void) | null = null;
 
-  /** The time began at `beganMs`. `soonestMs`: the earliest limit there will be, for which the timer is set. */
-  constructor(now: () => number, beganMs: number, limitMs: number, soonestMs: number) {
+  /**
+   * The time began at `beganMs`. `soonestMs`: the earliest limit there will be, for which the timer is set. `longestMs`: what
+   * all its new beginnings together may come to.
+   */
+  constructor(
+    now: () => number,
+    beganMs: number,
+    limitMs: number,
+    soonestMs: number,
+    longestMs = Number.POSITIVE_INFINITY,
+  ) {
     this.#now = now;
     this.#limitMs = limitMs;
+    this.#latestAtMs = beganMs + longestMs;
     this.#limitAtMs = beganMs + limitMs;
     this.#timerAtMs = beganMs + Math.min(limitMs, soonestMs);
     this.#timer = setTimeout(this.#fire, Math.max(0, this.#timerAtMs - now()));
@@ -30,7 +41,7 @@ export class Deadline {
 
   /** The whole time begins anew, as something has come. */
   restart(): void {
-    this.moveTo(this.#now() + this.#limitMs);
+    this.moveTo(Math.min(this.#latestAtMs, this.#now() + this.#limitMs));
   }
 
   /** Milliseconds that are left, 0 when the time is up. */

@@ -7,6 +7,8 @@ import { WebhookArrival } from "./webhook-arrival.ts";
 
 /** A body that brings no byte for so long is given up [I4]. */
 const STALL_LIMIT_MS = 10_000;
+/** And one that has not come by then, however steadily it does: it keeps its room from others [I20]. */
+const BODY_LIMIT_MS = 120_000;
 /** However long the body took, the tenant's object gets this much time to answer: the event is here now. */
 const CALL_LIMIT_MIN_MS = 1_000;
 /** As much for a large body, which has to be handed over first [V25]. */
@@ -53,7 +55,7 @@ export class Passage {
       // Verified once more, with a newer configuration: its limit may be another one.
       return this.#arrived.arrival.body.byteLength > sizeBytesMax ? { kind: "too-large" } : this.#arrived;
     }
-    this.#deadline = new Deadline(this.#now, this.startedAtMs, STALL_LIMIT_MS, callLimitMs);
+    this.#deadline = new Deadline(this.#now, this.startedAtMs, STALL_LIMIT_MS, callLimitMs, BODY_LIMIT_MS);
     const read = await readBody(this.request, this.#declaredBytes, sizeBytesMax, budget, this.#deadline);
     if (read.kind !== "body") return read;
     this.#hold = read.hold;

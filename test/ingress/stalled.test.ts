@@ -50,3 +50,22 @@ test("[I4] a body that brings no byte for 10 s is cut off with 408, one that kee
   expect(await response.json()).toMatchObject({ code: "body-stalled" });
   expect(site.object("acme").calls).toHaveLength(1);
 });
+
+test("[I20] a body that comes byte by byte is cut off after 120 s, and leaves its place to others", async () => {
+  const site = new Site();
+  await site.configure("acme", { maxBodyBytes: 26_214_400, sources: { internal: generic() } });
+  const headers = { "x-signature": "00", "content-length": "2000000" };
+  const bodies = [openBody(), openBody()];
+  const dripping = bodies.map(({ readable }) => site.send("/webhook/acme", { body: readable, headers }));
+  for (let seconds = 0; seconds < 120; seconds += 8) {
+    for (const { writer } of bodies) void writer.write(new TextEncoder().encode("a")).catch(() => {});
+    await turns();
+    site.nowMs += 8_000;
+    await vi.advanceTimersByTimeAsync(8_000);
+    if (seconds === 0) expect((await site.send("/webhook/acme", { body: "a", headers })).status).toBe(503);
+  }
+  await turns();
+  const answers = await Promise.race([Promise.all(dripping), turns().then(() => [])]);
+  expect(answers.map(({ status }) => status)).toEqual([408, 408]);
+  expect((await site.send("/webhook/acme", { body: "a", headers })).status).toBe(401);
+});
