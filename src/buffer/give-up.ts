@@ -3,6 +3,7 @@ import { type AsideEvent, giveUp, type SettleFacts, unsettledRanges } from "../c
 import { type EventFilter, passes } from "../core/filter.ts";
 import { RANGE_EVENTS_MAX } from "../log/dead-ranges.ts";
 import type { Log } from "../log/log.ts";
+import { deathNow, diedNow } from "./died-now.ts";
 import { asideChanged, counted, type Memory } from "./memory.ts";
 import { passSilently, type Recording } from "./record.ts";
 
@@ -56,10 +57,7 @@ export function buryThrough(
           firstSeq: run.first,
           lastSeq: run.last,
           eventCount: run.eventCount,
-          state: "dead",
-          reason,
-          diedAtMs: recording.nowMs,
-          expiresAtMs: recording.nowMs + recording.deadLetterTtlSeconds * 1000,
+          ...deathNow(reason, recording),
           filter: JSON.stringify(filter),
         });
       }
@@ -106,15 +104,8 @@ function giveUpAside(log: Log, before: Memory, waitingSinceMs: number, recording
     const event = JSON.parse(row.event) as AsideEvent;
     if (event.waitingSinceMs > waitingSinceMs) continue;
     log.aside.remove(recording.destination, row.seq);
-    log.dead.insert(recording.destination, {
-      seq: row.seq,
-      state: "dead",
-      reason: "gave-up",
-      diedAtMs: recording.nowMs,
-      expiresAtMs: recording.nowMs + recording.deadLetterTtlSeconds * 1000,
-      charged: event.charged,
-      attempts: row.attempts,
-    });
+    const history = { charged: event.charged, attempts: row.attempts };
+    log.dead.insert(recording.destination, diedNow(row.seq, "gave-up", recording, history));
     const bytes = log.events.head(row.seq)?.sizeBytes ?? 0;
     memory = counted(asideChanged(memory, -1, -bytes), { dead: 1 });
   }

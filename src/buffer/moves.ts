@@ -9,6 +9,7 @@ import type { EventHead } from "../log/events.ts";
 import type { Log } from "../log/log.ts";
 import { removeDead } from "./dead-range.ts";
 import type { Destination } from "./destination.ts";
+import { diedNow } from "./died-now.ts";
 import { type Place, placeOf, restingState } from "./event-state.ts";
 import { asideChanged, counted, type Memory, settledAhead } from "./memory.ts";
 
@@ -99,15 +100,12 @@ export function giveUpByHand(log: Log, destination: Destination, head: EventHead
   const place = placeOf(log, destination, head);
   if (!isInBacklog(place)) return false;
   leaveBacklog(log, destination, head, place);
-  log.dead.insert(destination.name, {
-    seq: head.seq,
-    state: "dead",
-    reason: "by-hand",
-    diedAtMs: nowMs,
-    expiresAtMs: nowMs + destination.deadLetterTtlSeconds * 1000,
+  const { deadLetterTtlSeconds } = destination;
+  const history = {
     charged: place.aside === null ? 0 : (JSON.parse(place.aside.event) as AsideEvent).charged,
     attempts: place.aside?.attempts ?? "",
-  });
+  };
+  log.dead.insert(destination.name, diedNow(head.seq, "by-hand", { nowMs, deadLetterTtlSeconds }, history));
   destination.believe(counted(destination.memory, { dead: 1 }));
   return true;
 }
@@ -115,15 +113,8 @@ export function giveUpByHand(log: Log, destination: Destination, head: EventHead
 /** A queue's consumer gave the event up: it was handed over, and did not arrive [V19]. */
 export function buryDelivered(log: Log, destination: Destination, head: EventHead, nowMs: number): boolean {
   if (placeOf(log, destination, head).state !== "delivered") return false;
-  log.dead.insert(destination.name, {
-    seq: head.seq,
-    state: "dead",
-    reason: "queue-exhausted",
-    diedAtMs: nowMs,
-    expiresAtMs: nowMs + destination.deadLetterTtlSeconds * 1000,
-    charged: 0,
-    attempts: "",
-  });
+  const { deadLetterTtlSeconds } = destination;
+  log.dead.insert(destination.name, diedNow(head.seq, "queue-exhausted", { nowMs, deadLetterTtlSeconds }));
   destination.believe(counted(destination.memory, { delivered: -1, dead: 1 }));
   return true;
 }

@@ -4,6 +4,7 @@ import type { Outcome } from "../core/delivery/outcome.ts";
 import { newlyCovered, rangeSpan } from "../core/ledger.ts";
 import { type Attempt, appendAttempt } from "../log/attempts.ts";
 import type { Log } from "../log/log.ts";
+import { diedNow } from "./died-now.ts";
 import type { LoadedRequest } from "./load-request.ts";
 import { asideChanged, counted, type Memory, settledAhead } from "./memory.ts";
 
@@ -111,31 +112,16 @@ export function recordUnreadable(memory: Memory, seq: number, recording: Recordi
   const { log, destination, nowMs } = recording;
   const wasAside = recording.request?.asideRows.has(seq) ?? false;
   if (!wasAside && log.dead.find(destination, seq) !== null) return memory;
-  log.dead.insert(destination, {
-    seq,
-    state: "dead",
-    reason: "unreadable",
-    diedAtMs: nowMs,
-    expiresAtMs: nowMs + recording.deadLetterTtlSeconds * 1000,
-    charged: 0,
-    attempts: "",
-  });
+  log.dead.insert(destination, diedNow(seq, "unreadable", recording));
   log.alerts.raise("event-unreadable", destination, nowMs, `event ${seq} cannot be read from storage`);
   const left = wasAside ? dropAside(memory, seq, recording) : settledAhead(memory, 1);
   return counted(left, { dead: 1 });
 }
 
 function recordDeath(memory: Memory, death: DeadEvent, recording: Recording): Memory {
-  const { log, destination, nowMs } = recording;
-  log.dead.insert(destination, {
-    seq: death.seq,
-    state: "dead",
-    reason: death.reason,
-    diedAtMs: nowMs,
-    expiresAtMs: nowMs + recording.deadLetterTtlSeconds * 1000,
-    charged: death.aside.charged,
-    attempts: attemptsWith(recording, death.seq),
-  });
+  const { log, destination } = recording;
+  const history = { charged: death.aside.charged, attempts: attemptsWith(recording, death.seq) };
+  log.dead.insert(destination, diedNow(death.seq, death.reason, recording, history));
   return counted(dropAside(memory, death.seq, recording), { dead: 1 });
 }
 
