@@ -1,0 +1,67 @@
+/** Sequences that once went wrong: each is tried first, whatever the seed. */
+import type { Command } from "./commands.ts";
+
+const HOUR_MS = 3_600_000;
+
+export const found: readonly (readonly Command[])[] = [
+  [
+    { kind: "accept", count: 1, type: "x" },
+    { kind: "in-flight", during: [{ kind: "erase", at: 0 }], end: "answer" },
+    { kind: "run" },
+  ],
+  [
+    { kind: "accept", count: 1, type: "x" },
+    { kind: "accept", count: 1, type: "y" },
+    { kind: "in-flight", during: [{ kind: "erase", at: 3 }], end: "answer" },
+    { kind: "in-flight", during: [], end: "answer" },
+  ],
+  [
+    { kind: "accept", count: 3, type: "x" },
+    { kind: "in-flight", during: [{ kind: "give-up", destination: "all", at: 2 }], end: "crash" },
+  ],
+  // What is expired and erased was opened again by a repeat, and then went on being due for ever.
+  [
+    { kind: "accept", count: 1, type: "x" },
+    { kind: "give-up", destination: "all", at: 0 },
+    { kind: "time", ms: 30 * HOUR_MS },
+    { kind: "erase", at: 0 },
+    { kind: "duplicate", at: 0 },
+    { kind: "redrive", destination: "all", at: 0 },
+  ],
+  // What was redriven from ahead of the position, and then erased as the next behind it, went on being counted as ahead.
+  [
+    { kind: "accept", count: 4, type: "x" },
+    { kind: "mood", mood: "refuse" },
+    {
+      kind: "in-flight",
+      during: [
+        { kind: "give-up", destination: "all", at: 0 },
+        { kind: "redrive", destination: "all", at: "all" },
+      ],
+      end: "answer",
+    },
+    { kind: "accept", count: 1, type: "x" },
+    { kind: "erase", at: 1 },
+  ],
+  // What was looked at with one filter was forgotten with the object, and passed over by the next one.
+  [
+    { kind: "accept", count: 2, type: "x" },
+    { kind: "mood", mood: "busy" },
+    { kind: "run" },
+    {
+      kind: "reconfigure",
+      shape: { some: true, someFilter: "y", ordering: "relaxed", maxInFlight: 1, maxAttempts: 1, fromOldest: false },
+    },
+    { kind: "evict" },
+  ],
+  // The gap before a settled range held nothing but an erased event, and what was behind it waited for ever.
+  [
+    { kind: "accept", count: 1, type: "x" },
+    { kind: "mood", mood: "gone" },
+    { kind: "in-flight", during: [{ kind: "accept", count: 2, type: "x" }], end: "crash" },
+    { kind: "erase", at: 0 },
+    { kind: "accept", count: 1, type: "x" },
+    { kind: "run" },
+    { kind: "accept", count: 1, type: "x" },
+  ],
+];
