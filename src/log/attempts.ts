@@ -22,6 +22,7 @@ const OWN_EXCERPT_MAX_CHARS = 2_000;
 interface AttemptRow extends SqlRow {
   at_ms: number;
   first_seq: number;
+  last_seq: number;
   batch_id: string;
   duration_ms: number;
   status: number | null;
@@ -73,21 +74,26 @@ export class Attempts {
 
   /** Requests to `destination` whose range held `seq`, oldest first, at most 20. */
   of(destination: string, seq: number): Attempt[] {
-    const found: Attempt[] = [];
+    const found: AttemptRow[] = [];
     for (const segment of this.#segments.bodies) {
       if ((segment.sealed?.lastSeq ?? this.#segments.high.seq) < seq) continue;
       const rows = this.#sql.all<AttemptRow>(
-        `SELECT at_ms, first_seq, batch_id, duration_ms, status, outcome, excerpt FROM attempt_${segment.id}
+        `SELECT at_ms, first_seq, last_seq, batch_id, duration_ms, status, outcome, excerpt FROM attempt_${segment.id}
          WHERE destination = ? AND last_seq >= ? ORDER BY last_seq, at_ms LIMIT 100`,
         destination,
         seq,
       );
-      for (const row of rows) if (row.first_seq <= seq) found.push(attemptFromRow(row));
+      found.push(...rows.filter((row) => row.first_seq <= seq));
       // A batch ends in its own segment or the next one.
       if (segment.firstSeq > seq) break;
     }
-    return found.sort((a, b) => a.atMs - b.atMs).slice(-ATTEMPTS_PER_EVENT_MAX);
+    return found.sort(inOrder).slice(-ATTEMPTS_PER_EVENT_MAX).map(attemptFromRow);
   }
+}
+
+/** By time; of one millisecond the larger batch first, as a batch is halved after it has failed. */
+function inOrder(a: AttemptRow, b: AttemptRow): number {
+  return a.at_ms - b.at_ms || b.last_seq - b.first_seq - (a.last_seq - a.first_seq);
 }
 
 /** An event's own list with one attempt more, as JSON. */

@@ -192,4 +192,15 @@ describe("set-aside events and attempts", () => {
       expect(log.attempts.of("origin", 3).map(({ status }) => status)).toEqual([500]);
     });
   });
+
+  test("[X7] of one millisecond a batch comes before the half of it that was sent next", async () => {
+    await withLog((log) => {
+      store(log, 4);
+      const attempt = { atMs: NOW_MS, batchId: "whole", durationMs: 0, status: 500, outcome: "failed", excerpt: "" };
+      log.attempts.record("origin", 1, 4, attempt);
+      log.attempts.record("origin", 1, 2, { ...attempt, batchId: "half" });
+      log.attempts.record("origin", 1, 1, { ...attempt, batchId: "alone", atMs: NOW_MS + 1 });
+      expect(log.attempts.of("origin", 1).map(({ batchId }) => batchId)).toEqual(["whole", "half", "alone"]);
+    });
+  });
 });
