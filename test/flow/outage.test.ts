@@ -24,13 +24,13 @@ test("[V12] [X5] 120 events accepted while the origin answers 503 all arrive aft
   await tenant.runFor(600_000);
   await tenant.accept(...ids.slice(80));
   const during = await tenant.stats();
-  expect(during.destinations["origin"]).toMatchObject({ offered: 120, delivered: 0, backlog: 120, dead: 0 });
+  expect(during.destinations.origin).toMatchObject({ offered: 120, delivered: 0, backlog: 120, dead: 0 });
   expect(isBalanced(during)).toBe(true);
   expect(origin.requests.length).toBeLessThan(40);
   origin.answer = () => status(204);
   await tenant.runFor(3_600_000);
   const after = await tenant.stats();
-  expect(after.destinations["origin"]).toMatchObject({
+  expect(after.destinations.origin).toMatchObject({
     offered: 120,
     delivered: 120,
     backlog: 0,

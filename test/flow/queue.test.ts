@@ -65,7 +65,7 @@ test("[V19] events are handed to the queue as messages, and delivered means hand
   expect(queued.map(({ id }) => id)).toEqual(["in:a", "in:b", "in:c"]);
   expect(queued[0]).toMatchObject({ v: 1, tenant: tenant.name, destination: "q", seq: "1", body: '{"id":"a"}' });
   const stats = await tenant.stats();
-  expect(stats.destinations["q"]).toMatchObject({ offered: 3, delivered: 3, backlog: 0 });
+  expect(stats.destinations.q).toMatchObject({ offered: 3, delivered: 3, backlog: 0 });
   expect(isBalanced(stats)).toBe(true);
   expect(origin.requests).toEqual([]);
   expect(await consume(queued)).toEqual({ acked: 3, retried: [] });
@@ -137,7 +137,7 @@ test("[V19] [X5] what the queue gives up on is a dead letter, reason queue-exhau
   await tenant.settle();
   expect(queued.map(({ id }) => id)).toEqual(["in:a"]);
   const stats = await tenant.stats();
-  expect(stats.destinations["q"]).toMatchObject({ delivered: 2, dead: 0 });
+  expect(stats.destinations.q).toMatchObject({ delivered: 2, dead: 0 });
   expect(isBalanced(stats)).toBe(true);
 });
 
@@ -153,7 +153,7 @@ test("[V19] [L1] the queue may try for longer than the event is kept: its messag
   await tenant.settle();
   expect(await consume([a], "spillway-delivery-dlq")).toEqual({ acked: 1, retried: [] });
   expect(await tenant.ledger("q")).toMatchObject({ offered: 2, delivered: 1, dead: 1 });
-  expect((await tenant.event("a"))?.destinations["q"]).toMatchObject({ state: "dead", reason: "queue-exhausted" });
+  expect((await tenant.event("a"))?.destinations.q).toMatchObject({ state: "dead", reason: "queue-exhausted" });
   queued = [];
   await tenant.evict();
   await tenant.admin("POST", "/dead-letters/redrive", { destination: "q", ids: ["in:a"] });

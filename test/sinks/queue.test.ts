@@ -103,7 +103,7 @@ describe("[V19] what a queue is handed", () => {
     const events = Array.from({ length: 250 }, (_, index) => event(index + 1, text(10)));
     await sendToQueue(queue, delivery(events), NO_LIMIT);
     expect(queue.calls.map((call) => call.length)).toEqual([100, 100, 50]);
-    expect(queue.messages.map(({ body }) => body["seq"])).toEqual(events.map(({ seq }) => String(seq)));
+    expect(queue.messages.map(({ body }) => body.seq)).toEqual(events.map(({ seq }) => String(seq)));
   });
 
   test("[V19] a call has at most 256,000 bytes", async () => {
@@ -127,7 +127,7 @@ describe("[V19] what a queue is handed", () => {
     expect(claimed).toMatchObject({ v: 1, id: "in:e-2", type: "order.paid" });
     expect(claimed).not.toHaveProperty("body");
     const sha256 = new Uint8Array(await crypto.subtle.digest("SHA-256", over.body as Uint8Array)).toHex();
-    expect(claimed?.["claim"]).toEqual({ sizeBytes: over.bodySizeBytes, sha256 });
+    expect(claimed?.claim).toEqual({ sizeBytes: over.bodySizeBytes, sha256 });
   });
 
   test("[V19] what JSON makes longer counts: quotes, control signs, base64", async () => {
@@ -151,7 +151,7 @@ describe("[V19] what a queue is handed", () => {
     expect(sent.claimedSeqs).toEqual([9]);
     const whole = new Uint8Array([...(pieces[0] ?? []), ...(pieces[1] ?? [])]);
     const sha256 = new Uint8Array(await crypto.subtle.digest("SHA-256", whole)).toHex();
-    expect(queue.messages[0]?.body["claim"]).toEqual({ sizeBytes: 1_500_003, sha256 });
+    expect(queue.messages[0]?.body.claim).toEqual({ sizeBytes: 1_500_003, sha256 });
   });
 
   test("[V19] an event whose headers alone are larger than a message is refused, the others go", async () => {
@@ -159,7 +159,7 @@ describe("[V19] what a queue is handed", () => {
     const headers = { "x-huge": "h".repeat(130_000) };
     const sent = await sendToQueue(queue, delivery([event(1, text(1), { headers }), event(2, text(1))]), NO_LIMIT);
     expect(sent.outcome).toMatchObject({ kind: "accepted", refusedIds: ["in:e-1"] });
-    expect(queue.messages.map(({ body }) => body["id"])).toEqual(["in:e-2"]);
+    expect(queue.messages.map(({ body }) => body.id)).toEqual(["in:e-2"]);
     const alone = await sendToQueue(queue, delivery([event(1, text(1), { headers })]), NO_LIMIT);
     expect(alone.outcome.kind).toBe("refused");
   });
