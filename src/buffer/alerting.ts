@@ -182,7 +182,7 @@ export class Alerting implements Chore {
       raisedAtMs,
       clearedAtMs: what === "cleared" ? clearedAtMs : null,
       waitingEvents: concerned.reduce((sum, each) => sum + each.backlogEvents(), 0),
-      link: host === null ? null : `https://${host}/dashboard/tenants/${tenant}`,
+      link: host === null ? null : `https://${host}/admin/tenants/${tenant}/stats`,
     };
   }
 

@@ -52,7 +52,7 @@ describe.each(posting)("[O9] %s", (name, addresses) => {
       "5 requests in a row did not succeed",
       "Since: 2026-11-29T11:59:00.000Z",
       "Waiting: 120 events",
-      "https://hooks.example.com/dashboard/tenants/acme",
+      "https://hooks.example.com/admin/tenants/acme/stats",
     ]) {
       expect(text).toContain(part);
     }

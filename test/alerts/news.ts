@@ -16,7 +16,7 @@ export function news(changes: Partial<AlertNews> = {}): AlertNews {
     raisedAtMs: NOW_MS - 60_000,
     clearedAtMs: null,
     waitingEvents: 120,
-    link: "https://hooks.example.com/dashboard/tenants/acme",
+    link: "https://hooks.example.com/admin/tenants/acme/stats",
     ...changes,
   };
 }

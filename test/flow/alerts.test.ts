@@ -70,7 +70,7 @@ test("[O9] an outage is told once when it begins and once when it ends, with wha
   expect(origin.told[0]?.data).toMatchObject({
     destination: "origin",
     waitingEvents: 12,
-    link: `https://buf.test/dashboard/tenants/${tenant.name}`,
+    link: `https://buf.test/admin/tenants/${tenant.name}/stats`,
   });
   await runFor(tenant, 1_200_000);
   expect(origin.summary()).toEqual(["raised breaker-open", "raised oldest-event"]);
