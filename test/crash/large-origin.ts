@@ -1,20 +1,32 @@
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server } from "node:http";
 
 /** One event as it arrived. */
-export interface Arrived {
+interface Arrival {
   readonly sha256: string;
-  readonly sizeBytes: number;
   readonly atMs: number;
 }
 
-/** An origin on 127.0.0.1 that takes everything and keeps of each event only what its bytes were. */
+/** One request as it arrived; looked into when the run is over, so that the origin is never what is waited for. */
+interface Received {
+  /** The event, where the request is that event alone (format `single`). */
+  readonly eventId: string | null;
+  readonly body: Buffer;
+  readonly atMs: number;
+}
+
+interface BatchEvent {
+  readonly id: string;
+  readonly body?: string;
+  readonly bodyBase64?: string;
+}
+
+/** An origin on 127.0.0.1 that takes everything of a length that was announced, and says afterwards what it was. */
 export class LargeOrigin {
   readonly url: string;
-  /** Each event, as often as it came, by event id. */
-  readonly arrived = new Map<string, Arrived[]>();
   readonly #server: Server;
+  readonly #received: Received[] = [];
 
   private constructor(server: Server, port: number) {
     this.#server = server;
@@ -29,14 +41,23 @@ export class LargeOrigin {
     if (address === null || typeof address === "string") throw new Error("the origin has no port");
     const origin = new LargeOrigin(server, address.port);
     server.on("request", async (request, response) => {
-      try {
-        await origin.#take(request);
-        response.writeHead(204).end();
-      } catch {
-        response.writeHead(500).end();
-      }
+      const isTaken = await origin.#take(request).catch(() => false);
+      response.writeHead(isTaken ? 204 : 500).end();
     });
     return origin;
+  }
+
+  /** Each event that arrived, as often as it did, by event id. */
+  arrivals(): ReadonlyMap<string, readonly Arrival[]> {
+    const all = new Map<string, Arrival[]>();
+    for (const { eventId, body, atMs } of this.#received) {
+      const events = eventId === null ? eventsOf(body) : [[eventId, body] as const];
+      for (const [id, bytes] of events) {
+        const sha256 = createHash("sha256").update(bytes).digest("hex");
+        all.set(id, [...(all.get(id) ?? []), { sha256, atMs }]);
+      }
+    }
+    return all;
   }
 
   close(): void {
@@ -44,46 +65,22 @@ export class LargeOrigin {
     this.#server.close();
   }
 
-  async #take(request: IncomingMessage): Promise<void> {
-    const single = request.headers["spillway-event-id"];
-    if (typeof single === "string") {
-      const hash = createHash("sha256");
-      let sizeBytes = 0;
-      for await (const chunk of request as AsyncIterable<Buffer>) {
-        hash.update(chunk);
-        sizeBytes += chunk.length;
-      }
-      checkLength(request.headers, sizeBytes);
-      this.#note(single, hash.digest("hex"), sizeBytes);
-      return;
-    }
+  async #take(request: IncomingMessage): Promise<boolean> {
     const chunks: Buffer[] = [];
     for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
-    const text = Buffer.concat(chunks);
-    checkLength(request.headers, text.length);
-    for (const event of (JSON.parse(text.toString("utf8")) as { events: BatchEvent[] }).events) {
-      const body =
-        event.bodyBase64 === undefined
-          ? Buffer.from(event.body ?? "", "utf8")
-          : Buffer.from(event.bodyBase64, "base64");
-      this.#note(event.id, createHash("sha256").update(body).digest("hex"), body.length);
-    }
-  }
-
-  #note(id: string, sha256: string, sizeBytes: number): void {
-    const all = this.arrived.get(id) ?? [];
-    all.push({ sha256, sizeBytes, atMs: performance.now() });
-    this.arrived.set(id, all);
+    const body = Buffer.concat(chunks);
+    if (request.headers["content-length"] !== String(body.length)) return false;
+    const eventId = request.headers["spillway-event-id"];
+    this.#received.push({ eventId: typeof eventId === "string" ? eventId : null, body, atMs: performance.now() });
+    return true;
   }
 }
 
-interface BatchEvent {
-  readonly id: string;
-  readonly body?: string;
-  readonly bodyBase64?: string;
-}
-
-/** A large body is not sent chunked: its length is known before it is sent [V25]. */
-function checkLength(headers: IncomingHttpHeaders, sizeBytes: number): void {
-  if (headers["content-length"] !== String(sizeBytes)) throw new Error("the length is not the one that was announced");
+/** The events of a batch with their exact bytes [V2]. */
+function eventsOf(batch: Buffer): (readonly [id: string, bytes: Buffer])[] {
+  const { events } = JSON.parse(batch.toString("utf8")) as { readonly events: readonly BatchEvent[] };
+  return events.map(({ id, body = "", bodyBase64 }) => [
+    id,
+    bodyBase64 === undefined ? Buffer.from(body, "utf8") : Buffer.from(bodyBase64, "base64"),
+  ]);
 }
