@@ -64,10 +64,10 @@ export function hasRun(command: Command): boolean {
   return ["run", "time", "in-flight"].includes(command.kind) || ("at" in command && command.at === "all");
 }
 
-/** All moves that may be seen once a command with a run is over; they follow from each other: dead → backlog → delivered. */
-export function movesOf(command: Command): ReadonlySet<string> {
+/** All moves that may be seen once a command with a run is over, `jobs` being on from before; they follow from each other: dead → backlog → delivered. */
+export function movesOf(command: Command, jobs: Iterable<string>): ReadonlySet<string> {
   const during = command.kind === "in-flight" ? command.during.map((each) => each.kind) : [];
-  const moves = new Set(["run", command.kind, ...during].flatMap((kind) => MOVES[kind] ?? []));
+  const moves = new Set(["run", command.kind, ...during, ...jobs].flatMap((kind) => MOVES[kind] ?? []));
   for (let size = -1; size !== moves.size; ) {
     size = moves.size;
     for (const first of [...moves]) {

@@ -29,8 +29,9 @@ export function configOf(shape: Shape, shards: number): Record<string, unknown> 
     kind: "http",
     timeoutMs: TIMEOUT_MS,
     batch: { maxEvents: 4, flushDelayMs: 0 },
-    retry: { maxAttempts, baseMs: 1_000, maxMs: 4_000 },
-    circuitBreaker: { openMs: 5_000, openMsMax: 20_000 },
+    // Quick at first, and then slow, so that a day of trouble is not a thousand runs.
+    retry: { maxAttempts, baseMs: 1_000, factor: 4, maxMs: 300_000 },
+    circuitBreaker: { openMs: 5_000, openMsMax: 300_000 },
     giveUpAfterSeconds: 3_600,
     ordering,
     maxInFlight,
