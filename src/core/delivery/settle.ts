@@ -63,7 +63,7 @@ function settleOutcome(draft: Draft, flight: Flight, outcome: Outcome): void {
   switch (outcome.kind) {
     case "accepted": {
       const refused = new Set(outcome.refusedIds);
-      const named = flight.events.filter((event) => refused.has(event.eventId));
+      const named = refused.size === 0 ? [] : flight.events.filter((event) => refused.has(event.eventId));
       if (named.length === flight.events.length) settleFailed(draft, flight, "named");
       else settleAccepted(draft, flight, named);
       return;
