@@ -11,6 +11,12 @@ export async function fillBacklog(bench: Bench, runtime: Runtime, events: number
     const count = Math.min(left, CHUNK_EVENTS);
     await bench.load.prepare({ count, tenants: ["t0"], bodySizeBytes: bench.plan.bodySizeBytes });
     const { statuses } = await bench.load.run(runtime.port, FILL_CONNECTIONS, count);
-    if (statuses[202] !== count) throw new Error(`filling the backlog: ${JSON.stringify(statuses)}`);
+    if (statuses[202] !== count) {
+      const said = runtime
+        .output()
+        .split("\n")
+        .filter((line) => !line.includes('"level":"info"'));
+      throw new Error(`filling the backlog: ${JSON.stringify(statuses)}\n${said.join("\n").slice(-4_000)}`);
+    }
   }
 }
