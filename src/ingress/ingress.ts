@@ -109,6 +109,10 @@ export class Ingress {
             return unreachable(step);
         }
       }
+    } catch (error) {
+      // A fault of our own, or an answer of another release: the sender comes again, as for any trouble of ours [I13].
+      const detail = error instanceof Error ? error.message : "no error object";
+      return this.#answer(passage, unavailable(), { event: "webhook-not-stored", code: "fault", detail });
     } finally {
       passage.end();
     }

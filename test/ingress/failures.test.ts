@@ -201,3 +201,12 @@ test("[O4] an object that cannot be asked leaves the refusal as it is", async ()
   site.object("acme").readConfig = () => Promise.reject(new Error("down"));
   expect((await site.send("/webhook/acme", { body: "{}" })).status).toBe(401);
 });
+
+test("[I13] [O12] an answer that this release does not know is trouble of ours: 503, a line in the log, and no exception", async () => {
+  const site = new Site();
+  await site.configure("acme", { sources: { internal: generic() } }, 1);
+  site.object("acme").answer = () => ({ kind: "teleported" }) as never;
+  const response = await site.send("/webhook/acme", await signed("{}", { "x-event-id": "one" }));
+  expect([response.status, response.headers.get("retry-after")]).toEqual([503, "30"]);
+  expect(site.lines).toMatchObject([{ event: "webhook-not-stored", fields: { tenant: "acme", code: "fault" } }]);
+});
