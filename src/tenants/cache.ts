@@ -39,6 +39,8 @@ interface Remembered {
 }
 
 const FRESH_MS = 30_000;
+/** For so long memory is good enough while KV is being read anew. */
+const READ_ANEW_MS = 30_000;
 /** A failed read is tried again sooner than a good one, or a hiccup of KV would refuse a tenant for 30 s. */
 const RETRY_FAILED_READ_MS = 2_000;
 /** A read that takes longer counts as failed: what memory holds is better than a sender that gives up. */
@@ -64,10 +66,16 @@ export class TenantCache {
     this.#sources = sources;
   }
 
-  /** What memory knows without asking anybody, or null when KV has to be read. */
+  /**
+   * What memory knows without asking anybody, or null when KV has to be read. While one request reads KV anew, the others
+   * go on with what there is, unless it is too old: nobody waits in a crowd every 30 s.
+   */
   peek(tenant: string, nowMs: number): TenantEntry | null {
     const remembered = this.#known.get(tenant);
-    if (remembered !== undefined) return nowMs < remembered.freshUntilMs ? remembered.entry : null;
+    if (remembered !== undefined) {
+      const goodUntilMs = remembered.freshUntilMs + (this.#reading.has(tenant) ? READ_ANEW_MS : 0);
+      return nowMs < goodUntilMs ? remembered.entry : null;
+    }
     const unknownUntilMs = this.#unknown.get(tenant);
     return unknownUntilMs !== undefined && nowMs < unknownUntilMs ? UNKNOWN : null;
   }

@@ -48,6 +48,20 @@ test("[C4] KV is read once in 30 s, however many ask at once", async () => {
   expect(kv.reads).toHaveLength(2);
 });
 
+test("[C4] while one request reads KV anew the others go on with what memory has, unless that is too old", async () => {
+  const kv = new FakeKv();
+  await kv.put("acme", 1);
+  const cache = cacheOver(kv);
+  await cache.load("acme", 0, request);
+  await kv.put("acme", 2);
+  expect(cache.peek("acme", 30_000)).toBeNull();
+  const reading = cache.load("acme", 30_000, request);
+  expect(cache.peek("acme", 30_001)).toMatchObject({ version: 1 });
+  expect(cache.peek("acme", 60_000)).toBeNull();
+  expect(await reading).toMatchObject({ version: 2 });
+  expect(cache.peek("acme", 30_002)).toMatchObject({ version: 2 });
+});
+
 test("[C4] an unknown name is remembered as long, and does not become known by waiting", async () => {
   const kv = new FakeKv();
   const cache = cacheOver(kv);
