@@ -5,6 +5,7 @@
 import { unreachable } from "../core/assert.ts";
 import type { Outcome } from "../core/delivery/outcome.ts";
 import type { HostOutcome } from "../core/host-health.ts";
+import { withinLimit } from "../core/in-time.ts";
 import type { GateAnswer, OriginGateCalls } from "../gate/contract.ts";
 
 export interface Permit {
@@ -44,7 +45,7 @@ export class Permits {
   async ask(host: string, timeoutMs: number): Promise<PermitAnswer> {
     if (this.#gates === null || this.#clock() < (this.#unreachableUntilMs.get(host) ?? 0)) return this.#askAlone(host);
     try {
-      const answer = await withinLimit(this.#gates(host).ask({ tenant: this.#tenant, timeoutMs }));
+      const answer = await soonEnough(this.#gates(host).ask({ tenant: this.#tenant, timeoutMs }));
       if (answer.kind === "lent") return { kind: "lent", permit: lentPermit(answer) };
       return { kind: "later", afterMs: answer.afterMs };
     } catch {
@@ -71,17 +72,13 @@ function lentPermit(answer: Extract<GateAnswer, { kind: "lent" }>): Permit {
   };
 }
 
-async function withinLimit(asked: Promise<GateAnswer>): Promise<GateAnswer> {
-  const { promise: limit, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error("the gate does not answer")), ASK_LIMIT_MS);
+async function soonEnough(asked: Promise<GateAnswer>): Promise<GateAnswer> {
   try {
-    return await Promise.race([asked, limit]);
+    return await withinLimit(asked, ASK_LIMIT_MS);
   } catch (error) {
     // A permit that comes after all is nobody's.
     asked.then(letGo, () => {});
     throw error;
-  } finally {
-    clearTimeout(timer);
   }
 }
 

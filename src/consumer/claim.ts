@@ -1,7 +1,7 @@
 /** The bytes of an event that came as a claim [V19]: by RPC from the object that holds it. */
 import type { BodyAnswer, TenantObjects } from "../buffer/contract.ts";
 import { unreachable } from "../core/assert.ts";
-import { inTime } from "../core/in-time.ts";
+import { withinLimit } from "../core/in-time.ts";
 import type { LargeBody } from "../core/large-body.ts";
 import type { ParsedMessage } from "./message.ts";
 
@@ -12,13 +12,8 @@ export const OBJECT_LIMIT_MS = 10_000;
 const ANSWER_LIMIT_MS = 15_000;
 
 /** What an object or KV answers; throws where it does not in good time. */
-export async function answered<T>(asked: Promise<T>): Promise<T> {
-  const answer = await inTime(
-    asked.then((value) => ({ value })),
-    ANSWER_LIMIT_MS,
-  );
-  if (answer === null) throw new Error(`no answer within ${ANSWER_LIMIT_MS / 1_000} s`);
-  return answer.value;
+export function answered<T>(asked: Promise<T>): Promise<T> {
+  return withinLimit(asked, ANSWER_LIMIT_MS);
 }
 
 /** null: they are gone for good. Throws where the object cannot be asked. */

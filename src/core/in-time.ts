@@ -8,3 +8,13 @@ export async function inTime<T>(work: Promise<T>, limitMs: number): Promise<T | 
     clearTimeout(timer);
   }
 }
+
+/** As `inTime`, for work that may come to null itself: throws when it takes longer. */
+export async function withinLimit<T>(work: Promise<T>, limitMs: number): Promise<T> {
+  const done = await inTime(
+    work.then((value) => ({ value })),
+    limitMs,
+  );
+  if (done === null) throw new Error(`no answer within ${limitMs} ms`);
+  return done.value;
+}

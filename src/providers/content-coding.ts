@@ -12,7 +12,7 @@ export async function uncompressed(arrival: Arrival): Promise<Arrival | null> {
   if (coding === "identity" || coding === "" || arrival.body.length === 0) return arrival;
   if (coding !== "gzip" && coding !== "x-gzip" && coding !== "deflate") return null;
   const body = await inflate(arrival.body, coding === "deflate" ? "deflate" : "gzip");
-  return body === null ? null : { ...arrival, body };
+  return body === null ? null : { ...arrival, url: arrival.url, body };
 }
 
 async function inflate(

@@ -3,6 +3,7 @@
  * every object once a day, so that one whose alarm was lost goes on. What they say is kept as summaries [O8].
  */
 import type { TenantObjects, TendAnswer } from "../buffer/contract.ts";
+import { withinLimit } from "../core/in-time.ts";
 import type { Place } from "../core/place.ts";
 import { parseObjectName } from "../core/shard.ts";
 import { planSweep } from "../core/sweep-plan.ts";
@@ -97,14 +98,10 @@ async function callAll(parts: SweepParts, plan: readonly string[], beganMs: numb
 
 async function callOne(objects: TenantObjects, object: string): Promise<TendAnswer | null | "failed"> {
   const { tenant, shard } = parseObjectName(object);
-  const { promise: limit, resolve } = Promise.withResolvers<"failed">();
-  const timer = setTimeout(() => resolve("failed"), CALL_LIMIT_MS);
   try {
-    return await Promise.race([objects.of(tenant, CALL_LIMIT_MS, shard).tend(), limit]);
+    return await withinLimit(objects.of(tenant, CALL_LIMIT_MS, shard).tend(), CALL_LIMIT_MS);
   } catch {
     return "failed";
-  } finally {
-    clearTimeout(timer);
   }
 }
 

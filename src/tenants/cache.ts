@@ -3,6 +3,7 @@
  * request [C4]: at most 1,000 tenants, unknown names included, KV read at most once per tenant in 30 s, one read for
  * all requests that wait for it. Memory never goes back to an older version [O4].
  */
+import { withinLimit } from "../core/in-time.ts";
 import type { ConfigRecord, TenantConfig } from "./config.ts";
 import type { OpenFailure, SealingKeys } from "./sealing.ts";
 import { openConfig } from "./sealing.ts";
@@ -118,7 +119,7 @@ export class TenantCache {
   async #read(tenant: string, nowMs: number): Promise<TenantLookup> {
     let record: ConfigRecord | null;
     try {
-      record = await withLimit(this.#sources.read(tenant), READ_LIMIT_MS);
+      record = await withinLimit(this.#sources.read(tenant), READ_LIMIT_MS);
     } catch {
       return this.#goOnWithMemory(tenant, nowMs);
     }
@@ -180,15 +181,5 @@ function forgetOldest(map: Map<string, unknown>, countMax: number): void {
   for (const key of map.keys()) {
     if (map.size <= countMax) return;
     map.delete(key);
-  }
-}
-
-async function withLimit<T>(work: Promise<T>, limitMs: number): Promise<T> {
-  const { promise: limit, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error(`no answer within ${limitMs} ms`)), limitMs);
-  try {
-    return await Promise.race([work, limit]);
-  } finally {
-    clearTimeout(timer);
   }
 }

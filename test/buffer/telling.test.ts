@@ -31,6 +31,28 @@ async function interceptPuts(tenant: Tenant, put: (key: string, written: () => P
   });
 }
 
+/**
+ * From here on the object's write number `held` of the tenant's configuration waits until it is let go, and those that
+ * `isDown` names fail.
+ */
+async function holdPut(tenant: Tenant, held: number, isDown: (put: number) => boolean = () => false) {
+  const slow = gate();
+  const begun = gate();
+  let puts = 0;
+  await interceptPuts(tenant, async (key, written) => {
+    if (key.startsWith("tenant:")) {
+      puts += 1;
+      if (isDown(puts)) throw new Error("KV is down");
+      if (puts === held) {
+        begun.open(new Response());
+        await slow.answer;
+      }
+    }
+    await written();
+  });
+  return { begun: begun.answer, letGo: () => slow.open(new Response()) };
+}
+
 async function versionInKv(tenant: Tenant): Promise<number | undefined> {
   return (await bindings.TENANT_CONFIG.get<{ version: number }>(`tenant:${tenant.name}`, "json"))?.version;
 }
@@ -38,23 +60,11 @@ async function versionInKv(tenant: Tenant): Promise<number | undefined> {
 test("[O22] [O4] a write to KV that a newer one overtook is not what remains there", async () => {
   new Origin();
   const tenant = await Tenant.create();
-  const slow = gate();
-  const begun = gate();
-  let puts = 0;
-  await interceptPuts(tenant, async (key, written) => {
-    if (key.startsWith("tenant:")) {
-      puts += 1;
-      if (puts === 1) {
-        begun.open(new Response());
-        await slow.answer;
-      }
-    }
-    await written();
-  });
+  const { begun, letGo } = await holdPut(tenant, 1);
   const first = tenant.configure({ destinations: { origin: http("first.test") } });
-  await begun.answer;
+  await begun;
   await tenant.reconfigure({ destinations: { origin: http("second.test") } });
-  slow.open(new Response());
+  letGo();
   expect((await first).status).toBe(200);
   expect(await versionInKv(tenant)).toBe((await tenant.calls.readConfig())?.version);
 });
@@ -62,26 +72,13 @@ test("[O22] [O4] a write to KV that a newer one overtook is not what remains the
 test("[O4] [V20] a tenant that is created anew while KV is still told of its deletion stays, and delivers", async () => {
   const origin = new Origin();
   const tenant = await Tenant.create();
-  const slow = gate();
-  const begun = gate();
-  let puts = 0;
-  await interceptPuts(tenant, async (key, written) => {
-    if (key.startsWith("tenant:")) {
-      puts += 1;
-      if (puts === 1) throw new Error("KV is down");
-      if (puts === 2) {
-        begun.open(new Response());
-        await slow.answer;
-      }
-    }
-    await written();
-  });
+  const { begun, letGo } = await holdPut(tenant, 2, (put) => put === 1);
   expect((await admin("DELETE", `/tenants/${tenant.name}`)).status).toBe(503);
   const telling = tenant.runAlarm();
-  await begun.answer;
+  await begun;
   await tenant.reconfigure({});
   await tenant.accept("evt_1");
-  slow.open(new Response());
+  letGo();
   await telling;
   expect((await tenant.calls.readConfig())?.state).toBe("live");
   await tenant.runFor(60_000);
@@ -92,25 +89,13 @@ test("[O4] a change that KV could not be told of while it was told of the one be
   new Origin();
   const tenant = await Tenant.create();
   await tenant.runFor(60_000);
-  const slow = gate();
-  const begun = gate();
-  let puts = 0;
-  await interceptPuts(tenant, async (key, written) => {
-    if (key.startsWith("tenant:")) {
-      puts += 1;
-      if (puts === 2) {
-        begun.open(new Response());
-        await slow.answer;
-      } else if (puts <= 3) throw new Error("KV is down");
-    }
-    await written();
-  });
+  const { begun, letGo } = await holdPut(tenant, 2, (put) => put === 1 || put === 3);
   expect((await tenant.configure({ destinations: { origin: http("first.test") } })).status).toBe(503);
   vi.setSystemTime(Date.now() + 10_000);
   const telling = tenant.runAlarm();
-  await begun.answer;
+  await begun;
   expect((await tenant.configure({ destinations: { origin: http("second.test") } })).status).toBe(503);
-  slow.open(new Response());
+  letGo();
   await telling;
   await tenant.runFor(60_000);
   expect(await versionInKv(tenant)).toBe((await tenant.calls.readConfig())?.version);
