@@ -6,6 +6,8 @@ import type { Hash, KeyForm, PublicKeyAlgorithm } from "./scheme.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
+const { subtle } = crypto;
+
 const CACHED_KEYS_MAX = 2_000;
 const publicKeys = new Map<string, CryptoKey>();
 /** By hash and key form, then by the secret: a look-up costs no joining of texts. */
@@ -50,7 +52,7 @@ export function cachedPublicKey(cacheName: string): CryptoKey | undefined {
 
 /** Whether the signature is the HMAC of the message; a wrong length is simply wrong. */
 export function verifyHmac(key: CryptoKey, signature: Bytes, message: Bytes): Promise<boolean> {
-  return crypto.subtle.verify("HMAC", key, signature, message);
+  return subtle.verify("HMAC", key, signature, message);
 }
 
 export async function hmac(key: CryptoKey, message: Bytes): Promise<Bytes> {

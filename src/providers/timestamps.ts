@@ -2,18 +2,34 @@ import type { TimeForm } from "./scheme.ts";
 import { type Rejected, rejected } from "./verdict.ts";
 
 /**
- * The time a request says it was signed, in ms since 1970; `null` where the text is no time of this unit. Seconds are
- * 1 … 12 digits and milliseconds 1 … 15: no sign, no point, no exponent, no space [I10].
+ * The time that a request says it was signed, or that a part of a text says, in ms since 1970; `null` where it is no
+ * time of this unit. Seconds are 1 … 12 digits and milliseconds 1 … 15: no sign, no point, no exponent, no space [I10].
  */
-export function parseTime(text: string, unit: TimeForm["unit"]): number | null {
+export function parseTime(text: string, unit: TimeForm["unit"], start = 0, end = text.length): number | null {
   switch (unit) {
-    case "seconds":
-      return /^[0-9]{1,12}$/.test(text) ? Number(text) * 1000 : null;
+    case "seconds": {
+      const seconds = parseDigits(text, start, end, 12);
+      return seconds === null ? null : seconds * 1000;
+    }
     case "milliseconds":
-      return /^[0-9]{1,15}$/.test(text) ? Number(text) : null;
+      return parseDigits(text, start, end, 15);
     case "rfc3339":
-      return parseRfc3339(text);
+      return parseRfc3339(text.slice(start, end));
   }
+}
+
+const ZERO = "0".charCodeAt(0);
+
+/** 15 digits are still exact in a double. */
+function parseDigits(text: string, start: number, end: number, countMax: number): number | null {
+  if (end <= start || end - start > countMax) return null;
+  let value = 0;
+  for (let i = start; i < end; i++) {
+    const digit = text.charCodeAt(i) - ZERO;
+    if (!(digit >= 0 && digit <= 9)) return null;
+    value = value * 10 + digit;
+  }
+  return value;
 }
 
 const RFC3339 = /^(\d{4}-\d{2}-\d{2})[Tt ](\d{2}:\d{2}:\d{2})(\.\d{1,12})?([Zz]|[+-]\d{2}:?\d{2})?$/;

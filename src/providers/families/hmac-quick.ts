@@ -32,7 +32,8 @@ interface Quick {
   readonly signature: Uint8Array<ArrayBuffer>;
   /** How many characters the signature is written with. */
   readonly signatureLength: number;
-  readonly genuine: Verdict;
+  /** What a good or a bad signature means; a function that is there already costs less than one made for each request. */
+  readonly conclude: (isGenuine: boolean) => Verdict;
 }
 
 /** A text as it stands, the value of a header by its name, or the time. All of one shape: that is what makes it quick. */
@@ -58,71 +59,85 @@ export function verifyQuickly(scheme: HmacScheme, source: VerifySource, arrival:
   if (text === null) return null;
 
   let start = 0;
-  let timeText: string | null = "";
+  let timeText = text;
+  let timeStart = 0;
+  let timeEnd = 0;
   if (quick.timeEntry !== null) {
     const { marker, separator } = quick.timeEntry;
-    const end = text.indexOf(separator);
-    if (end < 0 || !text.startsWith(marker)) return null;
-    timeText = text.slice(marker.length, end);
-    start = end + 1;
+    timeStart = marker.length;
+    timeEnd = text.indexOf(separator);
+    if (timeEnd < 0 || !text.startsWith(marker)) return null;
+    start = timeEnd + 1;
   } else if (quick.timeHeader !== null) {
-    timeText = arrival.headers.get(quick.timeHeader);
-    if (timeText === null) return null;
+    const header = arrival.headers.get(quick.timeHeader);
+    if (header === null) return null;
+    timeText = header;
+    timeEnd = header.length;
   }
   // The signature fills the rest of the header: there is no second one, and no second time.
-  const { marker, signature } = quick;
+  const { marker, signature, time } = quick;
   const digitsAt = start + marker.length;
   if (text.length !== digitsAt + quick.signatureLength || !text.startsWith(marker, start)) return null;
   if (!decodeInto(quick.encoding, text, digitsAt, text.length, signature)) return null;
 
-  const timeMs = quick.time === null ? null : parseTime(timeText, quick.time.unit);
-  if (quick.time !== null && timeMs === null) return null;
-  const message = quick.isBody ? arrival.body : messageOf(quick, arrival, timeText);
-  if (message === null) return null;
-  return judge(verifyHmac(key, signature, message), quick, source, timeMs, arrival.receivedAtMs);
+  if (time !== null) {
+    const timeMs = parseTime(timeText, time.unit, timeStart, timeEnd);
+    if (timeMs === null) return null;
+    const toleranceSeconds = source.toleranceSeconds ?? time.toleranceSeconds ?? null;
+    if (checkAge(timeMs, arrival.receivedAtMs, toleranceSeconds) !== null) return null;
+  }
+  if (quick.isBody) return verifyHmac(key, signature, arrival.body).then(quick.conclude);
+  const size = writeMessage(quick, arrival, timeText, timeStart, timeEnd);
+  return size < 0 ? null : verifyHmac(key, signature, sharedMessage.subarray(0, size)).then(quick.conclude);
 }
 
-function judge(
-  found: Promise<boolean>,
-  quick: Quick,
-  source: VerifySource,
-  timeMs: number | null,
-  receivedAtMs: number,
-): Promise<Verdict> {
-  return found.then((isGenuine) => {
-    if (!isGenuine) return rejected("signature-mismatch");
-    if (timeMs === null) return quick.genuine;
-    const tolerance = source.toleranceSeconds ?? quick.time?.toleranceSeconds ?? null;
-    return checkAge(timeMs, receivedAtMs, tolerance) ?? quick.genuine;
-  });
-}
-
-/** What was signed, in the shared buffer where it fits; `null`: it is left to the general way. */
-function messageOf(quick: Quick, { body, headers }: Arrival, timeText: string): Uint8Array<ArrayBuffer> | null {
-  const bodyAt = write(quick.before, headers, timeText, 0);
-  if (bodyAt < 0) return null;
-  const bodyEnd = bodyAt + body.length;
-  if (bodyEnd > SHARED_MESSAGE_BYTES) return null;
-  sharedMessage.set(body, bodyAt);
-  const end = write(quick.after, headers, timeText, bodyEnd);
-  return end < 0 ? null : sharedMessage.subarray(0, end);
-}
-
-/** Writes the parts into the shared buffer from `at` on; where they end, or -1: they cannot be written so. */
-function write(parts: readonly QuickPart[], headers: Headers, timeText: string, at: number): number {
-  let end = at;
-  for (const part of parts) {
-    const text = part.kind === "text" ? part.text : part.kind === "time" ? timeText : headers.get(part.text);
-    // An empty header may be required to be there: that is for the general way to know.
-    if (text === null || text === "" || end + text.length > SHARED_MESSAGE_BYTES) return -1;
-    for (let i = 0; i < text.length; i++) {
-      const code = text.charCodeAt(i);
-      if (code >= 0x80) return -1;
-      sharedMessage[end + i] = code;
-    }
-    end += text.length;
+/** Writes what was signed into the shared buffer; its size, or -1: it is left to the general way. */
+function writeMessage(
+  { before, after }: Quick,
+  { body, headers }: Arrival,
+  timeText: string,
+  timeStart: number,
+  timeEnd: number,
+): number {
+  let end = 0;
+  for (const part of before) {
+    end = writePart(part, headers, timeText, timeStart, timeEnd, end);
+    if (end < 0) return -1;
+  }
+  if (end + body.length > SHARED_MESSAGE_BYTES) return -1;
+  sharedMessage.set(body, end);
+  end += body.length;
+  for (const part of after) {
+    end = writePart(part, headers, timeText, timeStart, timeEnd, end);
+    if (end < 0) return -1;
   }
   return end;
+}
+
+/** Writes a part into the shared buffer from `at` on; where it ends, or -1: it cannot be written so. */
+function writePart(
+  part: QuickPart,
+  headers: Headers,
+  timeText: string,
+  timeStart: number,
+  timeEnd: number,
+  at: number,
+): number {
+  if (part.kind === "time") return writeAscii(timeText, timeStart, timeEnd, at);
+  const text = part.kind === "text" ? part.text : headers.get(part.text);
+  return text === null ? -1 : writeAscii(text, 0, text.length, at);
+}
+
+/** An empty text is refused too: it may be required to be there, which is for the general way to know. */
+function writeAscii(text: string, start: number, end: number, at: number): number {
+  const endAt = at + end - start;
+  if (endAt === at || endAt > SHARED_MESSAGE_BYTES) return -1;
+  for (let from = start, to = at; from < end; from++, to++) {
+    const code = text.charCodeAt(from);
+    if (code >= 0x80) return -1;
+    sharedMessage[to] = code;
+  }
+  return endAt;
 }
 
 function quickOf(scheme: HmacScheme): Quick | typeof GENERAL {
@@ -168,7 +183,7 @@ function makeQuick(scheme: HmacScheme): Quick | null {
     isBody: plan.template.isBody,
     signature: new Uint8Array(sizeBytes),
     signatureLength: encoding === "hex" ? sizeBytes * 2 : Math.ceil(sizeBytes / 3) * 4,
-    genuine: plan.genuine,
+    conclude: (isGenuine) => (isGenuine ? plan.genuine : rejected("signature-mismatch")),
   };
 }
 
