@@ -40,30 +40,29 @@ export interface NewEvent {
   readonly body: Uint8Array | UploadedBody;
 }
 
-interface CommonRow extends Record<string, string | number | null> {
-  seq: number;
-  received_at_ms: number;
-  size_bytes: number;
-  offered_bytes: number;
-  source: string;
-  type: string | null;
-  erased_at_ms: number | null;
-  upload: string | null;
-}
-
-export interface HeadRow extends CommonRow {
-  headers_bytes: number;
-}
-
-export interface MetaRow extends CommonRow {
-  provider: string;
-  event_id: string;
-  content_type: string | null;
-  headers: string;
-  hops: number;
-}
-
-export type StoredRow = MetaRow & { body: ArrayBuffer | null; is_text: number | null };
+type CommonRow = [
+  seq: number,
+  receivedAtMs: number,
+  sizeBytes: number,
+  offeredBytes: number,
+  source: string,
+  type: string | null,
+  erasedAtMs: number | null,
+  upload: string | null,
+];
+/** What a query by `HEAD` gives. */
+export type HeadRow = [...CommonRow, headersSizeBytes: number];
+/** What a query by `META` gives. */
+export type MetaRow = [
+  ...CommonRow,
+  provider: string,
+  eventId: string,
+  contentType: string | null,
+  headers: string,
+  hops: number,
+];
+/** What a query by `STORED` gives. */
+export type StoredRow = [...MetaRow, body: ArrayBuffer | null, isText: number | null];
 
 /** The columns as the first version of the schema had them. */
 export const FIRST_BODY_COLUMNS = `seq INTEGER PRIMARY KEY, received_at_ms INTEGER NOT NULL, size_bytes INTEGER NOT NULL,
@@ -105,31 +104,33 @@ export function insertion(event: NewEvent): { readonly into: string; readonly va
   return { into: `(${INSERTED}, upload, is_text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, values };
 }
 
+/** By index, because destructuring walks an iterator: over the rows of a batch that costs more than reading them. */
 export function headFromRow(row: HeadRow): EventHead {
   return {
-    seq: row.seq,
-    receivedAtMs: row.received_at_ms,
-    sizeBytes: row.size_bytes,
-    headersSizeBytes: row.headers_bytes,
-    offeredBytes: row.offered_bytes,
-    source: row.source,
-    type: row.type,
-    erased: row.erased_at_ms !== null,
-    large: row.upload !== null,
+    seq: row[0],
+    receivedAtMs: row[1],
+    sizeBytes: row[2],
+    offeredBytes: row[3],
+    source: row[4],
+    type: row[5],
+    erased: row[6] !== null,
+    large: row[7] !== null,
+    headersSizeBytes: row[8],
   };
 }
 
-export function metaFromRow(row: MetaRow): EventMeta {
+/** Throws where the kept headers are damaged, unless others are given. */
+export function metaFromRow(row: MetaRow | StoredRow, given?: KeptHeaders): EventMeta {
   return {
-    seq: row.seq,
-    eventId: row.event_id,
-    source: row.source,
-    provider: row.provider,
-    type: row.type,
-    receivedAtMs: row.received_at_ms,
-    contentType: row.content_type,
-    headers: row.headers === "" ? {} : (JSON.parse(row.headers) as KeptHeaders),
-    bodySizeBytes: row.size_bytes,
-    hops: row.hops,
+    seq: row[0],
+    receivedAtMs: row[1],
+    bodySizeBytes: row[2],
+    source: row[4],
+    type: row[5],
+    provider: row[8],
+    eventId: row[9],
+    contentType: row[10],
+    headers: given ?? (row[11] === "" ? {} : (JSON.parse(row[11]) as KeptHeaders)),
+    hops: row[12],
   };
 }

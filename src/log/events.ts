@@ -18,7 +18,7 @@ import {
   type StoredRow,
 } from "./event-row.ts";
 import type { Segment, Segments } from "./segments.ts";
-import type { Sql } from "./sql.ts";
+import type { Sql, SqlTuple } from "./sql.ts";
 
 export type { EventHead, NewEvent, UploadedBody } from "./event-row.ts";
 
@@ -45,7 +45,7 @@ export class Events {
     const heads: EventHead[] = [];
     for (const segment of this.#segments.bodies) {
       if ((segment.sealed?.lastSeq ?? this.#segments.high.seq) <= afterSeq) continue;
-      const rows = this.#sql.all<HeadRow>(
+      const rows = this.#sql.tuples<HeadRow>(
         `SELECT ${HEAD} FROM body_${segment.id} WHERE seq > ? ORDER BY seq LIMIT ?`,
         afterSeq,
         limit - heads.length,
@@ -64,12 +64,12 @@ export class Events {
       const segment = bodies[index];
       if (segment === undefined || segment.firstSeq >= beforeSeq) continue;
       const statement = `SELECT ${HEAD} FROM body_${segment.id} WHERE seq < ? ORDER BY seq DESC LIMIT ?`;
-      rows.push(...this.#sql.all<HeadRow>(statement, beforeSeq, limit - rows.length));
+      rows.push(...this.#sql.tuples<HeadRow>(statement, beforeSeq, limit - rows.length));
     }
     const keptBefore = Math.min(beforeSeq, bodies[0]?.firstSeq ?? beforeSeq);
     if (rows.length < limit) {
       const statement = `SELECT ${HEAD} FROM kept WHERE seq < ? ORDER BY seq DESC LIMIT ?`;
-      rows.push(...this.#sql.all<HeadRow>(statement, keptBefore, limit - rows.length));
+      rows.push(...this.#sql.tuples<HeadRow>(statement, keptBefore, limit - rows.length));
     }
     return rows.map(headFromRow);
   }
@@ -82,12 +82,13 @@ export class Events {
   meta(seq: number): (EventMeta & { readonly erased: boolean }) | null {
     const row = this.#one<MetaRow>(META, seq);
     if (row === null) return null;
-    const erased = row.erased_at_ms !== null;
+    const [, , , , , , erasedAtMs] = row;
+    const erased = erasedAtMs !== null;
     try {
       return { ...metaFromRow(row), erased };
     } catch {
       // Kept headers that are damaged: the event cannot be sent, but it must be seen [L7].
-      return { ...metaFromRow({ ...row, headers: "" }), erased };
+      return { ...metaFromRow(row, {}), erased };
     }
   }
 
@@ -111,7 +112,7 @@ export class Events {
       return seqs.map((seq) => this.read(seq)).filter((event) => event !== null);
     }
     const wanted = last - first + 1 === seqs.length ? null : new Set(seqs);
-    const rows = this.#sql.all<StoredRow>(
+    const rows = this.#sql.tuples<StoredRow>(
       `SELECT ${STORED} FROM body_${segment.id} WHERE seq BETWEEN ? AND ? ORDER BY seq LIMIT ?`,
       first,
       last,
@@ -119,7 +120,7 @@ export class Events {
     );
     const events: StoredEvent[] = [];
     for (const row of rows) {
-      const event = wanted === null || wanted.has(row.seq) ? this.#stored(row) : null;
+      const event = wanted === null || wanted.has(row[0]) ? this.#stored(row) : null;
       if (event !== null) events.push(event);
     }
     return events;
@@ -219,7 +220,12 @@ export class Events {
   /** Heads of copied-out events after `afterSeq` up to `toSeq`. */
   keptHeads(afterSeq: number, toSeq: number, limit: number): EventHead[] {
     return this.#sql
-      .all<HeadRow>(`SELECT ${HEAD} FROM kept WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?`, afterSeq, toSeq, limit)
+      .tuples<HeadRow>(
+        `SELECT ${HEAD} FROM kept WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?`,
+        afterSeq,
+        toSeq,
+        limit,
+      )
       .map(headFromRow);
   }
 
@@ -229,18 +235,19 @@ export class Events {
     this.#sql.run("DELETE FROM kept WHERE seq = ?", seq);
   }
 
-  #one<T extends Record<string, ArrayBuffer | string | number | null>>(columns: string, seq: number): T | null {
+  #one<T extends SqlTuple>(columns: string, seq: number): T | null {
     const table = tableOf(this.#segments.bodyOf(seq));
-    return this.#sql.first<T>(`SELECT ${columns} FROM ${table} WHERE seq = ?`, seq);
+    return this.#sql.tuples<T>(`SELECT ${columns} FROM ${table} WHERE seq = ?`, seq)[0] ?? null;
   }
 
   /** Null where its bytes are gone. */
   #stored(row: StoredRow): StoredEvent | null {
-    const { seq, upload, size_bytes: sizeBytes } = row;
+    const upload = row[7];
+    const body = row[13];
     if (upload !== null) {
-      return { ...metaFromRow(row), body: this.#chunks.body(seq, upload, sizeBytes, row.is_text === 1) };
+      return { ...metaFromRow(row), body: this.#chunks.body(row[0], upload, row[2], row[14] === 1) };
     }
-    return row.body === null ? null : { ...metaFromRow(row), body: new Uint8Array(row.body) };
+    return body === null ? null : { ...metaFromRow(row), body: new Uint8Array(body) };
   }
 
   #uploadIn(table: string, seq: number): string | null {

@@ -5,6 +5,7 @@
 import type { Meter } from "./meter.ts";
 
 export type SqlValue = ArrayBuffer | Uint8Array | string | number | null;
+export type SqlTuple = (ArrayBuffer | string | number | null)[];
 export type SqlRow = Record<string, ArrayBuffer | string | number | null>;
 
 export class Sql {
@@ -20,6 +21,17 @@ export class Sql {
   all<T extends SqlRow>(statement: string, ...bindings: readonly SqlValue[]): T[] {
     const cursor = this.#sql.exec<T>(statement, ...bindings);
     const rows = cursor.toArray();
+    this.#meter.count(cursor.rowsRead, cursor.rowsWritten);
+    return rows;
+  }
+
+  /**
+   * As `all`, each row as its values in the order of its columns: to make an object of a row costs the runtime about as
+   * much as everything else about it.
+   */
+  tuples<T extends SqlTuple>(statement: string, ...bindings: readonly SqlValue[]): T[] {
+    const cursor = this.#sql.exec(statement, ...bindings);
+    const rows = [...cursor.raw<T>()];
     this.#meter.count(cursor.rowsRead, cursor.rowsWritten);
     return rows;
   }

@@ -169,7 +169,12 @@ describe("[V8] bounds of an exchange", () => {
     vi.restoreAllMocks();
   });
 
-  test("[V8] at most 256 KiB are read, the rest cancelled", async () => {
+  test.each<[string, Record<string, string>]>([
+    ["of unknown length", {}],
+    ["of a length beyond that", { "content-length": "300000" }],
+    ["compressed, of a short length", { "content-length": "300", "content-encoding": "gzip" }],
+    ["of a length that is no number", { "content-length": "300, 300" }],
+  ])("[V8] at most 256 KiB are read of an answer %s, the rest cancelled", async (_, headers) => {
     let pulled = 0;
     let cancelled = false;
     const endless = new ReadableStream<Uint8Array>({
@@ -181,9 +186,17 @@ describe("[V8] bounds of an exchange", () => {
         cancelled = true;
       },
     });
-    expect(await answered(new Response(endless))).toMatchObject({ kind: "accepted" });
+    expect(await answered(new Response(endless, { headers }))).toMatchObject({ kind: "accepted" });
     expect(cancelled).toBe(true);
     expect(pulled).toBeLessThan(256 * 1024 + 30_000);
+  });
+
+  test("[V8] [V7] an answer that says its length is read as a whole", async () => {
+    const body = JSON.stringify({ batchItemFailures: [], filler: "x".repeat(200_000) });
+    const headers = { "content-length": String(body.length), "content-type": "application/json" };
+    const outcome = await answered(new Response(body, { headers }));
+    expect(outcome).toMatchObject({ kind: "accepted", status: 200 });
+    expect(outcome.excerpt).toBe(body.slice(0, 8_192));
   });
 
   test("[V8] 8 KiB are kept, and no character is cut", async () => {
