@@ -14,6 +14,8 @@ import type { Wake } from "./wake.ts";
 /** A run hands over after this many requests, or this long, so that no handler comes near the runtime's own limit. */
 const RUN_REQUESTS_MAX = 40;
 const RUN_STARTS_MAX_MS = 60_000;
+/** Turns in a row in which destinations change and nothing is sent; after so many it is always the same change. */
+const TURNS_WITHOUT_REQUEST_MAX = 1_000;
 /** A run that goes on for so long sets an alarm for the case that it does not end. */
 const SAFETY_AFTER_MS = 10_000;
 const SAFETY_ALARM_MS = 60_000;
@@ -123,6 +125,7 @@ export class Drain {
   async #work(beganMs: number): Promise<void> {
     let requestsLeft = RUN_REQUESTS_MAX;
     let isSafe = false;
+    let turnsWithoutRequest = 0;
     while (!this.#isAbandoned) {
       const nowMs = this.#clock();
       const mayStart = (): boolean => requestsLeft > 0 && this.#clock() - beganMs < RUN_STARTS_MAX_MS;
@@ -131,6 +134,7 @@ export class Drain {
         const stepped = this.#step(destination, answered, mayStart() ? requestsLeft : 0, nowMs);
         requestsLeft -= stepped.begun;
         isChanged ||= stepped.changed;
+        if (answered !== null || stepped.begun > 0) turnsWithoutRequest = 0;
       };
       for (let done = this.#done.shift(); done !== undefined; done = this.#done.shift()) {
         take(done.destination, done.answered);
@@ -142,13 +146,18 @@ export class Drain {
       if (!mayStart()) this.#asking.stop();
       for (const chore of this.#chores) {
         const dueMs = chore.dueMs(nowMs);
-        if (dueMs !== null && dueMs <= nowMs) isChanged = (await chore.run(nowMs)) || isChanged;
+        if (dueMs === null || dueMs > nowMs || !(await chore.run(nowMs))) continue;
+        isChanged = true;
+        turnsWithoutRequest = 0;
       }
       if (this.#done.length > 0) continue;
       if (this.#flights.count === 0) {
         const dueMs = this.nextDueMs(nowMs);
         // What is due but cannot be done now is left to the next run, rather than tried for ever in this one.
         if (!mayStart() || !isChanged || dueMs === null || dueMs > nowMs) return;
+        turnsWithoutRequest += 1;
+        // A fault of ours: the same thing is done for ever. Others must get their turn, and somebody has to hear of it.
+        if (turnsWithoutRequest > TURNS_WITHOUT_REQUEST_MAX) throw new Error("destinations change and nothing is sent");
         continue;
       }
       if (!isSafe && nowMs - beganMs >= SAFETY_AFTER_MS) {

@@ -1,5 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { Destination } from "../../src/buffer/destination.ts";
 import { hurried, moveClock, startClock, stopClock } from "../flow/clock.ts";
 import { gate, hang, Origin, status } from "../flow/origin.ts";
 import { http, Tenant } from "../flow/tenant.ts";
@@ -213,6 +214,29 @@ describe("a run", () => {
     await tenant.sql("DROP TRIGGER trouble");
     await tenant.runFor(120_000);
     expect(await tenant.ledger()).toMatchObject({ delivered: 1, backlog: 0 });
+  });
+
+  test("[V50] a destination that changes for ever and sends nothing: the run ends, says so, and the next one waits", async () => {
+    const origin = new Origin();
+    const tenant = await Tenant.create();
+    await tenant.accept("evt_1");
+    const lines = vi.spyOn(console, "error").mockReturnValue();
+    const step = vi.spyOn(Destination.prototype, "step").mockReturnValue({ begun: [], changed: true });
+    const rests: number[] = [];
+    for (let run = 0; run < 3; run += 1) {
+      await tenant.runAlarm();
+      const atMs = (await tenant.alarmAtMs()) ?? 0;
+      rests.push(atMs - Date.now());
+      vi.setSystemTime(atMs);
+    }
+    expect(rests).toEqual([1_000, 2_000, 4_000]);
+    expect(lines.mock.calls.map(([line]) => JSON.parse(String(line)))).toContainEqual({
+      event: "run-failed",
+      reason: "destinations change and nothing is sent",
+    });
+    step.mockRestore();
+    await tenant.settle();
+    expect(origin.ids()).toEqual(["in:evt_1"]);
   });
 
   test("[V20](d) [FR 71] starts at most 40 requests and hands over: a long backlog is drained with nobody's help", async () => {

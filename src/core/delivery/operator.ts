@@ -71,11 +71,11 @@ function leaveIsolation(draft: Draft, stretch: { readonly fromSeq: number; reado
   const { isolation } = draft.live;
   const waiting = draft.live.waiting.filter((piece) => piece.fromSeq !== stretch.fromSeq);
   draft.live = { ...draft.live, waiting };
-  const records = draft.row.inFlight.filter(
-    (record) =>
-      record.state === "sent" || !record.inLog || record.toSeq > stretch.toSeq || record.fromSeq < stretch.fromSeq,
-  );
-  draft.row = { ...draft.row, inFlight: records };
+  const inFlight = draft.row.inFlight.flatMap((record) => {
+    const isOfStretch = record.fromSeq >= stretch.fromSeq && record.fromSeq <= stretch.toSeq;
+    return record.state === "again" && record.inLog && isOfStretch ? restOf(record, stretch.toSeq) : [record];
+  });
+  draft.row = { ...draft.row, inFlight };
   const side = isolation === null ? null : halfOf(isolation, { ...stretch, events: [], passedOver: [] });
   if (side !== null) answerHalf(draft, side, "accepted", true);
   else if (isolation?.kind === "singles" && isolation.rest.toSeq === stretch.toSeq) {

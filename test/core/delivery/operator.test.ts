@@ -103,6 +103,20 @@ describe("an event that is moved out by hand", () => {
     expect(simulation.row.position).toBe(4);
   });
 
+  test.each([1, 2, 3])("[X6] [V26] event %d of a batch that is sent again event by event: the others are", (erased) => {
+    let crashes = 2;
+    const simulation = new Simulation({
+      settings: AT_ONCE,
+      origin: () => (crashes-- > 0 ? "crash" : { status: 200 }),
+    });
+    simulation.arrive(3);
+    simulation.run(10_000, () => simulation.crashes === 2);
+    simulation.erase(erased);
+    simulation.run(10_000);
+    expect([...simulation.tenant.delivered.keys()].sort()).toEqual([1, 2, 3].filter((seq) => seq !== erased));
+    expect(simulation.row).toMatchObject({ position: 3, inFlight: [] });
+  });
+
   test("[X6] the next one is settled in the row; one further behind is left to the one who loads", () => {
     const simulation = new Simulation({ settings: AT_ONCE, origin: healthy });
     simulation.act(pause);

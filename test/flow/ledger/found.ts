@@ -64,4 +64,12 @@ export const found: readonly (readonly Command[])[] = [
     { kind: "run" },
     { kind: "accept", count: 1, type: "x" },
   ],
+  // Of what is sent again event by event the first was given up: the rest was never come to, and the run never ended.
+  [
+    { kind: "accept", count: 3, type: "x" },
+    { kind: "in-flight", during: [], end: "crash" },
+    { kind: "in-flight", during: [], end: "crash" },
+    { kind: "give-up", destination: "all", at: 2 },
+    { kind: "run" },
+  ],
 ];
