@@ -72,4 +72,17 @@ export const found: readonly (readonly Command[])[] = [
     { kind: "give-up", destination: "all", at: 2 },
     { kind: "run" },
   ],
+  // With nothing on its way a repeat finds what a redrive just before it has left.
+  [
+    { kind: "accept", count: 1, type: "x" },
+    { kind: "in-flight", during: [{ kind: "give-up", destination: "all", at: 0 }], end: "answer" },
+    {
+      kind: "in-flight",
+      during: [
+        { kind: "redrive", destination: "all", at: "all" },
+        { kind: "duplicate", at: 0 },
+      ],
+      end: "answer",
+    },
+  ],
 ];

@@ -133,7 +133,8 @@ export class World {
   /** A repeat re-opens where the event is dead or expired, and says so; while a run is on it may be so any moment [D6]. */
   async #duplicate(id: string): Promise<void> {
     const type = this.#types.get(id) ?? "x";
-    const before = this.#states.get(id) ?? {};
+    // Not what it was before the command: within one that has several parts another may have moved it.
+    const before = (await this.#readStates()).get(id) ?? {};
     const response = await this.#tenant.post(id.slice("in:".length), "{}", { "x-event-type": type });
     const { status: answer } = (await response.json()) as { status: string };
     const isClosed =
