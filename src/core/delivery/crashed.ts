@@ -42,7 +42,8 @@ export function restOf(record: InFlightRecord, lastSeq: number): InFlightRecord[
   const left = recordSeqs(record).filter((seq) => seq > lastSeq);
   const [first] = left;
   if (first === undefined) return [];
-  return [{ ...record, fromSeq: record.inLog ? lastSeq + 1 : first, seqs: rangesOf(left) }];
+  // Other events, so another batch [V4].
+  return [{ ...record, batchId: "", fromSeq: record.inLog ? lastSeq + 1 : first, seqs: rangesOf(left) }];
 }
 
 /** An event that was alone in flight in five unfinished runs. */
@@ -99,7 +100,8 @@ function resend(record: InFlightRecord, isAlone: boolean): Plan {
   const isWhole = !isAlone || all.length === 1;
   const seqs = isWhole ? all : all.slice(0, 1);
   const toSeq = isWhole ? record.toSeq : (seqs[0] ?? record.toSeq);
-  const batchId = isWhole && all.length === seqs.length && record.crashes < CRASHES_ALONE_MIN ? record.batchId : null;
+  const isUnchanged = isWhole && record.batchId !== "" && record.crashes < CRASHES_ALONE_MIN;
+  const batchId = isUnchanged ? record.batchId : null;
   const exclusive = record.crashes >= CRASHES_ALONE_MIN;
   return { kind: "send", request: { lane: "resend", seqs, fromSeq, toSeq, inLog, batchId, exclusive } };
 }

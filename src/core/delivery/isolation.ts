@@ -65,6 +65,15 @@ export function halfOf(isolation: Isolation | null, piece: Piece): "first" | "la
   return isolation.first.fromSeq === piece.fromSeq ? "first" : null;
 }
 
+/**
+ * Whether this is the event that a search event by event tries now. A batch that had been Busy may be sent again as it
+ * was beside the search, and is no part of it.
+ */
+export function isSingleOf(isolation: Isolation | null, piece: Piece): isolation is Singles {
+  if (isolation?.kind !== "singles") return false;
+  return isolation.rest.toSeq === piece.toSeq && isolation.rest.fromSeq <= piece.fromSeq;
+}
+
 /** The batch that waits longest to be taken apart is, once nothing else is under isolation. */
 export function startIsolation(draft: Draft): void {
   if (draft.live.isolation !== null) return;

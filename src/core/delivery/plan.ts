@@ -73,6 +73,8 @@ function planProbe(row: DeliveryRow, live: Live, facts: PlanFacts): Plan {
   const again = isOpen ? null : planAlone(row, settings);
   if (again !== null && (fresh === null || settings.ordering === "strict")) return again;
   if (fresh !== null) return sendFresh(row, live, "probe", 1);
+  // One that was sent before the breaker opened may still be on its way: one set-aside event at a time [V13].
+  if (live.flights.some((flight) => !flight.inLog)) return WAIT;
   const tried = new Set(breaker.state === "half-open" ? breaker.refusedSeqs : []);
   const untried = facts.asideDue.filter((event) => !tried.has(event.seq));
   const next = untried.find((event) => event.seq !== breaker.probedSeq) ?? untried[0];

@@ -2,7 +2,7 @@ import { closeBreaker } from "./breaker.ts";
 import { type Draft, forget, isStrict, settlePiece } from "./draft.ts";
 import { recordResult } from "./guilt.ts";
 import { endBusy } from "./hold.ts";
-import { answerHalf, answerSingle, before, from, halfOf } from "./isolation.ts";
+import { answerHalf, answerSingle, before, from, halfOf, isSingleOf } from "./isolation.ts";
 import { judgeAlone } from "./judge.ts";
 import type { Flight, Isolation, Piece, PlannedEvent } from "./live.ts";
 import { BATCH_EVENTS_MAX, NO_STREAK } from "./row.ts";
@@ -92,7 +92,7 @@ function advance(draft: Draft, flight: Flight): void {
   if (flight.lane !== "isolation" || isolation === null) return;
   const side = halfOf(isolation, flight);
   if (side !== null) answerHalf(draft, side, "accepted", true);
-  else if (isolation.kind === "singles") answerSingle(draft, isolation, flight, true);
+  else if (isSingleOf(isolation, flight)) answerSingle(draft, isolation, flight, true);
   else if (isolation.kind === "front") draft.live = { ...draft.live, isolation: behind(isolation.bad, flight) };
 }
 

@@ -1,7 +1,7 @@
 import { type Draft, isStrict, rememberFailure, returnPiece } from "./draft.ts";
 import { recordResult } from "./guilt.ts";
 import { holdDestination } from "./hold.ts";
-import { answerHalf, answerSingle, halfOf } from "./isolation.ts";
+import { answerHalf, answerSingle, halfOf, isSingleOf } from "./isolation.ts";
 import { countBusy, keepBusy } from "./judge.ts";
 import type { Flight, PlannedEvent, Waiting } from "./live.ts";
 import type { AsideEvent } from "./row.ts";
@@ -50,8 +50,8 @@ function keepAlone(draft: Draft, flight: Flight, event: PlannedEvent, after: Asi
   if (flight.lane !== "isolation" || isolation === null) return;
   const side = halfOf(isolation, flight);
   if (side !== null) answerHalf(draft, side, "busy", true);
-  else if (isolation.kind === "singles") answerSingle(draft, isolation, flight, false);
-  else draft.live = { ...draft.live, isolation: null };
+  else if (isSingleOf(isolation, flight)) answerSingle(draft, isolation, flight, false);
+  else if (isolation.kind === "front") draft.live = { ...draft.live, isolation: null };
 }
 
 /** It is sent again as it is; but after the hold another event goes first, where there is one. */

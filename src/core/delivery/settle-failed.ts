@@ -2,7 +2,7 @@ import { attemptCountMax } from "./backoff.ts";
 import { countAgainst, countRefusedProbe, reopenBreaker } from "./breaker.ts";
 import { type Draft, isStrict, rememberFailure, returnPiece, settlePiece } from "./draft.ts";
 import { hasContrast, recordResult } from "./guilt.ts";
-import { answerHalf, answerSingle, before, halfOf } from "./isolation.ts";
+import { answerHalf, answerSingle, before, halfOf, isSingleOf } from "./isolation.ts";
 import { bury, historyOf, judgeAlone, keepUncharged } from "./judge.ts";
 import type { Flight, PlannedEvent, Waiting } from "./live.ts";
 import { isRetry, judgeNamed } from "./settle-accepted.ts";
@@ -36,9 +36,14 @@ export function settleFailed(draft: Draft, flight: Flight, failure: Failure): vo
   if (!isAlone && failure !== "named" && draft.facts.settings.retry.countDestinationFaults) {
     if (chargeAll(draft, flight, failure)) return;
   }
-  if (flight.lane === "isolation" && draft.live.isolation !== null) settlePart(draft, flight, first, failure);
-  else if (failure === "named") return;
-  else if (isAlone) judge(draft, flight, first, failure);
+  if (flight.lane === "isolation") settlePart(draft, flight, first, failure);
+  else settleByItself(draft, flight, first, failure);
+}
+
+/** A request that belongs to no isolation. */
+function settleByItself(draft: Draft, flight: Flight, first: PlannedEvent, failure: Failure): void {
+  if (failure === "named") return;
+  if (flight.events.length === 1) judge(draft, flight, first, failure);
   else takeApart(draft, flight, failure);
 }
 
@@ -84,22 +89,21 @@ function judgeGone(draft: Draft, flight: Flight, event: PlannedEvent): void {
 /** A request of a running isolation. */
 function settlePart(draft: Draft, flight: Flight, first: PlannedEvent, failure: Failure): void {
   const { isolation } = draft.live;
-  if (isolation === null) return;
   const isAlone = flight.events.length === 1;
   const side = halfOf(isolation, flight);
   if (side !== null) {
     const isGoneAlone = failure === "gone" && isAlone;
     if (isGoneAlone) judgeGone(draft, flight, first);
     answerHalf(draft, side, failure === "failed" ? "failed" : "refused", isGoneAlone || failure === "named");
-  } else if (isolation.kind === "singles") {
+  } else if (isSingleOf(isolation, flight)) {
     if (failure !== "named") judge(draft, flight, first, failure);
     answerSingle(draft, isolation, flight, false);
-  } else if (isolation.kind === "front") {
+  } else if (isolation?.kind === "front") {
     draft.live = { ...draft.live, isolation: isAlone ? null : { kind: "front", bad: flight } };
     if (isAlone) judge(draft, flight, first, failure);
   } else {
-    // A batch that had been Busy before, sent again as it was, while another one is under isolation.
-    takeApart(draft, flight, failure);
+    // A batch that had been Busy before, sent again as it was, while another one is under isolation or none is.
+    settleByItself(draft, flight, first, failure);
   }
 }
 

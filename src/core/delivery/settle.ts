@@ -10,7 +10,7 @@ import {
   startDraft,
 } from "./draft.ts";
 import { holdDestination } from "./hold.ts";
-import { answerHalf, answerSingle, endIsolation, halfOf, startIsolation } from "./isolation.ts";
+import { answerHalf, answerSingle, endIsolation, halfOf, isSingleOf, startIsolation } from "./isolation.ts";
 import { keepUncharged } from "./judge.ts";
 import type { Flight, Live } from "./live.ts";
 import type { Outcome } from "./outcome.ts";
@@ -90,7 +90,7 @@ function settleEmpty(draft: Draft, flight: Flight): void {
   const { isolation } = draft.live;
   const side = halfOf(isolation, flight);
   if (side !== null) answerHalf(draft, side, "accepted", true);
-  else if (isolation?.kind === "singles") answerSingle(draft, isolation, flight, false);
+  else if (isSingleOf(isolation, flight)) answerSingle(draft, isolation, flight, false);
   else if (isolation?.kind === "front") draft.live = { ...draft.live, isolation: null };
 }
 

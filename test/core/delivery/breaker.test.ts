@@ -306,3 +306,22 @@ test("[V11] a script of answers, second by second", () => {
   ]);
   expect(START_MS).toBeLessThan(simulation.nowMs);
 });
+
+test("[V13] [V11] a set-aside event that is still on its way when the breaker opens: no other one is the probe beside it", () => {
+  const settings = settingsWith({
+    maxInFlight: 5,
+    maxEventsPerSecond: 5,
+    batch: { maxEvents: 1, flushDelayMs: 0 },
+    timeoutMs: 5_000,
+    circuitBreaker: { openMs: 2_000, openMsMax: 30_000 },
+  });
+  const simulation = new Simulation({ settings, origin: always("hang") });
+  simulation.arrive(11);
+  let most = 0;
+  simulation.run(60_000, () => {
+    most = Math.max(most, simulation.live.flights.filter((flight) => !flight.inLog).length);
+    return false;
+  });
+  expect(simulation.state()).not.toBe("closed");
+  expect(most).toBe(1);
+});

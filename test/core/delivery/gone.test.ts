@@ -94,3 +94,15 @@ test("[V24] it is disabled anew only by two events after that", () => {
   expect(simulation.state()).toBe("disabled");
   expect(simulation.requests.length).toBe(count + 2);
 });
+
+test("[V24] [V7] a batch sent again as it was, beside a search event by event, is no part of it: none of its events is lost", () => {
+  const settings = settingsWith({ maxInFlight: 2, batch: { maxEvents: 7, flushDelayMs: 0 } });
+  const busyThenGone = (seqs: readonly number[], isFirst: boolean): Reply =>
+    isFirst ? { status: 503, retryAfterSeconds: 1 } : seqs.length > 1 ? GONE : { status: 200 };
+  const simulation = new Simulation({ settings, origin: ({ seqs, number }) => busyThenGone(seqs, number <= 2) });
+  simulation.arrive(9);
+  simulation.run(3_600_000);
+  expect(trace(simulation.requests).slice(2, 4)).toEqual(["fresh 1-7: 410", "isolation 8-9: 410"]);
+  expect([...simulation.tenant.delivered.keys()].sort()).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  expect(Math.max(...simulation.accepted.values())).toBe(1);
+});

@@ -1,5 +1,7 @@
 import { invariant } from "../../../src/core/assert.ts";
+import { createLive, type Flight, heldPieces, type Isolation } from "../../../src/core/delivery/live.ts";
 import type { DeliveryRow, Live } from "../../../src/core/delivery/machine.ts";
+import { createRow } from "../../../src/core/delivery/row.ts";
 import type { DeliverySettings } from "../../../src/core/delivery/settings.ts";
 import type { Loaded, SimulatedTenant } from "./simulated-tenant.ts";
 
@@ -15,8 +17,8 @@ export function checkInvariants(
   const mainCount = live.flights.filter((flight) => flight.inLog).length;
   invariant(mainCount <= settings.maxInFlight, "[V13] at most maxInFlight requests");
   invariant(live.flights.length - mainCount <= 1, "[V13] one retry at a time");
-  const isIsolating = live.isolation !== null && live.flights.some((flight) => flight.lane === "isolation");
-  invariant(!isIsolating || live.flights.length === 1, "[V9] one request at a time");
+  const isSearching = live.flights.some((flight) => isOf(live.isolation, flight));
+  invariant(!isSearching || live.flights.length === 1, "[V9] one request at a time");
   invariant(settings.ordering === "relaxed" || live.flights.length <= 1, "[V15] one request at a time");
   const sent = row.inFlight.filter((record) => record.state === "sent");
   invariant(sent.length === live.flights.length, "[V26] what is in flight is recorded");
@@ -26,6 +28,13 @@ export function checkInvariants(
     invariant(!tenant.delivered.has(seq) && !tenant.dead.has(seq), `event ${seq} is settled already`);
   invariant(live.firstFailures.size <= tenant.backlog(), "memory holds no settled event");
   checkLedger(row, tenant);
+}
+
+/** Whether a request is part of the search, and not a batch that was Busy and goes again as it was. */
+function isOf(isolation: Isolation | null, { lane, fromSeq, toSeq }: Flight): boolean {
+  if (isolation === null || lane !== "isolation") return false;
+  const pieces = heldPieces({ ...createLive(createRow(0)), isolation });
+  return pieces.some((piece) => piece.fromSeq <= fromSeq && toSeq <= piece.toSeq);
 }
 
 /** Each number up to the position and in the ranges is settled or set aside, and no other one is [X5]. */

@@ -234,3 +234,26 @@ describe("set-aside events", () => {
     expect(simulation.tenant.alertLog).toEqual(["+breaker-open", "+aside-full"]);
   });
 });
+
+test("[V9] [V23] a batch sent again as it was, of which every event is named beside a search: none goes again with it", () => {
+  const settings = settingsWith({ maxInFlight: 3, batch: { maxEvents: 2, flushDelayMs: 0 }, timeoutMs: 5_000 });
+  const simulation = new Simulation({
+    settings,
+    origin: ({ seqs, ids, number }) => {
+      if (number === 1) return { status: 429 };
+      if (seqs.includes(3) && seqs.includes(4)) return "hang";
+      return seqs.includes(1) && seqs.includes(2)
+        ? { status: 200, refusedIds: ids, latencyMs: 6_000 }
+        : { status: 200 };
+    },
+  });
+  simulation.arrive(5);
+  simulation.run(20_000);
+  expect(trace(simulation.requests)).toContain("isolation 1-2: 200 but 1,2");
+  const others = simulation.requests.filter(
+    ({ lane, seqs }) => lane !== "aside" && (seqs.includes(1) || seqs.includes(2)),
+  );
+  expect(trace(others)).toEqual(["fresh 1-2: 429", "isolation 1-2: 200 but 1,2"]);
+  expect(simulation.tenant.backlog()).toBe(0);
+  expect(Math.max(...simulation.accepted.values())).toBe(1);
+});

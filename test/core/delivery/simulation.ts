@@ -10,6 +10,7 @@ import {
   type DeliveryRow,
   type DestinationState,
   forgetIsolation,
+  forgetResend,
   freshEventsMax,
   freshWindow,
   giveUp,
@@ -214,7 +215,8 @@ export class Simulation {
   #send(request: PlannedRequest): void {
     const loaded = this.#load(request);
     if (loaded.events.length === 0) {
-      this.#passOver(loaded.fromSeq, loaded.toSeq);
+      if (request.lane === "resend" && !request.inLog) this.row = forgetResend(this.row, request.seqs);
+      else this.#passOver(loaded.fromSeq, loaded.toSeq);
       return;
     }
     const seqs = loaded.events.map((event) => event.seq);
