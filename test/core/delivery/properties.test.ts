@@ -36,7 +36,8 @@ const settings = fc
     maxEventsPerSecond: fc.constantFrom(null, null, 5, 100),
     maxAttempts: fc.constantFrom(1, 4, 15),
     countDestinationFaults: fc.constantFrom(false, false, false, true),
-    maxBytes: fc.constantFrom(1_000, 1_000_000),
+    maxBytes: fc.constantFrom(200, 1_000, 1_000_000),
+    giveUpAfterSeconds: fc.constantFrom(120, 259_200, 259_200),
   })
   .map(({ maxEvents, flushDelayMs, maxBytes, maxAttempts, countDestinationFaults, ...rest }) =>
     settingsWith({
@@ -57,7 +58,7 @@ const step = fc.oneof(
   },
   {
     weight: 6,
-    arbitrary: fc.record({ kind: fc.constant("time" as const), ms: fc.constantFrom(1, 50, 700, 5_000, 60_000) }),
+    arbitrary: fc.record({ kind: fc.constant("time" as const), ms: fc.constantFrom(1, 50, 700, 5_000, 60_000, 300_000) }),
   },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("mood" as const), mood: reply }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("poison" as const), nth: fc.nat(200), reply: poison }) },
