@@ -58,7 +58,10 @@ const step = fc.oneof(
   },
   {
     weight: 6,
-    arbitrary: fc.record({ kind: fc.constant("time" as const), ms: fc.constantFrom(1, 50, 700, 5_000, 60_000, 300_000) }),
+    arbitrary: fc.record({
+      kind: fc.constant("time" as const),
+      ms: fc.constantFrom(1, 50, 700, 5_000, 60_000, 300_000),
+    }),
   },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("mood" as const), mood: reply }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("poison" as const), nth: fc.nat(200), reply: poison }) },
@@ -71,6 +74,10 @@ const step = fc.oneof(
   { weight: 4, arbitrary: fc.record({ kind: fc.constant("erase" as const), nth: fc.nat(30) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("reorder" as const) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("crowd" as const) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant("resize" as const), maxEvents: fc.constantFrom(1, 2, 5, 50) }),
+  },
 );
 
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
@@ -123,7 +130,7 @@ test("[V14] [X5] whatever happens, each event is in one state, in flight once, a
 });
 
 function take(simulation: Simulation, origin: MoodyOrigin, redriven: Map<number, number>, each: Step): void {
-  const { tenant, settings: chosen } = simulation;
+  const { tenant } = simulation;
   switch (each.kind) {
     case "arrive":
       simulation.arrive(each.count);
@@ -161,11 +168,16 @@ function take(simulation: Simulation, origin: MoodyOrigin, redriven: Map<number,
     case "reorder":
       if (simulation.live.flights.length > 0) return;
       simulation.reconfigure({
-        ...chosen,
-        ordering: chosen.ordering === "strict" ? "relaxed" : "strict",
+        ...simulation.settings,
+        ordering: simulation.settings.ordering === "strict" ? "relaxed" : "strict",
         maxInFlight: 1,
       });
       return;
+    case "resize": {
+      const { batch } = simulation.settings;
+      simulation.reconfigure({ ...simulation.settings, batch: { ...batch, maxEvents: each.maxEvents } });
+      return;
+    }
     case "crowd":
       simulation.otherDestinationsWaiting = !simulation.otherDestinationsWaiting;
       return;
