@@ -6,6 +6,8 @@ const guilt = inFile("src/core/delivery/guilt.ts");
 const hold = inFile("src/core/delivery/hold.ts");
 const isolation = inFile("src/core/delivery/isolation.ts");
 const judge = inFile("src/core/delivery/judge.ts");
+const operator = inFile("src/core/delivery/operator.ts");
+const plan = inFile("src/core/delivery/plan.ts");
 const ranges = inFile("src/core/delivery/ranges.ts");
 const settleFailed = inFile("src/core/delivery/settle-failed.ts");
 const typePattern = inFile("src/core/type-pattern.ts");
@@ -21,6 +23,13 @@ export const DELIVERY_MUTANTS: readonly Mutant[] = [
   isolation("V13", "Math.max(1, Math.floor(eventCount / 2))", "Math.max(1, eventCount)"),
   isolation("V9", "if (later.answer !== null) return first;", "if (first.answer === null) return first;"),
   isolation("V9", "else if (hasAccepted) draft.live", "else if (!hasAccepted) draft.live"),
+  isolation(
+    "V24",
+    "return isolation.rest.toSeq === piece.toSeq && isolation.rest.fromSeq <= piece.fromSeq;",
+    "return true;",
+  ),
+  operator("X6", "isOfStretch ? restOf(record, stretch.toSeq) : [record]", "isOfStretch ? [record] : [record]"),
+  plan("V13", "if (live.flights.some((flight) => !flight.inLog)) return WAIT;", ""),
   guilt("V22", "acceptedWeight >= 9 * failedWeight", "acceptedWeight >= 8 * failedWeight"),
   guilt("V22", "result.atMs <= event.firstFailureAtMs || result.seq === event.seq", "result.seq === event.seq"),
   hold("V7", "HOLD_MS_MIN * 2 ** Math.min(count, 20)", "HOLD_MS_MIN"),
