@@ -20,6 +20,7 @@ import { giveUpBefore } from "./give-up.ts";
 import { leftOut } from "./left-out.ts";
 import { type LoadedRequest, loadRequest } from "./load-request.ts";
 import type { FreshEvents } from "./look-ahead.ts";
+import { eraseAt } from "./moves.ts";
 import { attemptOf, type Recording, recordSettlement, recordUnreadable } from "./record.ts";
 
 /** A claimed event's bytes stay as long as a message can: the longest retention of a queue [V19]. */
@@ -90,8 +91,11 @@ export class DestinationTurn {
     const loaded = this.#load(turn.nextId(), request, fresh, delivery.batch.maxBytes);
     const recording = this.#to.recording(turn.nowMs, loaded);
     for (const seq of loaded.unreadable) {
-      if (this.#isErased(seq)) continue;
-      this.#to.believe(recordUnreadable(this.#to.memory, seq, recording));
+      const head = this.#log.events.head(seq);
+      if (head === null) continue;
+      if (!head.erased) this.#to.believe(recordUnreadable(this.#to.memory, seq, recording));
+      // Set aside or redriven, it would be due for ever; in a stretch of the log it is passed over.
+      else if (!isOfLog(request)) eraseAt(this.#log, this.#to, head);
     }
     const { started } = loaded;
     if (started.events.length === 0) {
@@ -146,10 +150,6 @@ export class DestinationTurn {
       this.#log.filters.assign(name, loaded.started.fromSeq, loaded.started.toSeq, config.filter);
     }
     return loaded;
-  }
-
-  #isErased(seq: number): boolean {
-    return this.#log.events.head(seq)?.erased ?? true;
   }
 }
 

@@ -16,6 +16,8 @@ const RUN_REQUESTS_MAX = 40;
 const RUN_STARTS_MAX_MS = 60_000;
 /** Turns in a row in which destinations change and nothing is sent; after so many it is always the same change. */
 const TURNS_WITHOUT_REQUEST_MAX = 1_000;
+/** Runs in a row that did nothing although something is due at once; from then on they wait too. */
+const IDLE_RUNS_MAX = 10;
 /** A run that goes on for so long sets an alarm for the case that it does not end. */
 const SAFETY_AFTER_MS = 10_000;
 const SAFETY_ALARM_MS = 60_000;
@@ -58,6 +60,8 @@ export class Drain {
   #isAbandoned = false;
   /** Runs in a row whose outcomes could not be recorded. */
   #failedRuns = 0;
+  /** Runs in a row that did nothing although something is due at once. */
+  #idleRuns = 0;
 
   constructor(
     roster: Roster,
@@ -97,8 +101,9 @@ export class Drain {
     const beganMs = this.#clock();
     this.#wake.beginRun(beganMs);
     if (isRepeat) this.#wake.armSafety(beganMs + SAFETY_ALARM_MS);
+    let hasWorked = true;
     try {
-      await this.#work(beganMs);
+      hasWorked = await this.#work(beganMs);
       this.#failedRuns = 0;
     } catch (error) {
       console.error(
@@ -118,11 +123,16 @@ export class Drain {
         JSON.stringify({ event: "next-due-failed", reason: error instanceof Error ? error.message : "unknown" }),
       );
     }
-    const restMs = Math.min(REST_MAX_MS, this.#failedRuns === 0 ? 0 : REST_MIN_MS * 2 ** (this.#failedRuns - 1));
-    this.#wake.endRun(dueMs, nowMs, restMs);
+    this.#idleRuns = !hasWorked && dueMs !== null && dueMs <= nowMs ? this.#idleRuns + 1 : 0;
+    if (this.#idleRuns === IDLE_RUNS_MAX + 1) {
+      console.error(JSON.stringify({ event: "run-idle", reason: "something is due and nothing comes of it" }));
+    }
+    this.#wake.endRun(dueMs, nowMs, restMs(Math.max(this.#failedRuns, this.#idleRuns - IDLE_RUNS_MAX)));
   }
 
-  async #work(beganMs: number): Promise<void> {
+  /** Answers whether anything was done. */
+  async #work(beganMs: number): Promise<boolean> {
+    let hasWorked = false;
     let requestsLeft = RUN_REQUESTS_MAX;
     let isSafe = false;
     let turnsWithoutRequest = 0;
@@ -133,7 +143,7 @@ export class Drain {
       const take = (destination: Destination, answered: Answered | null): void => {
         const stepped = this.#step(destination, answered, mayStart() ? requestsLeft : 0, nowMs);
         requestsLeft -= stepped.begun;
-        isChanged ||= stepped.changed;
+        isChanged ||= stepped.changed || stepped.begun > 0;
         if (answered !== null || stepped.begun > 0) turnsWithoutRequest = 0;
       };
       for (let done = this.#done.shift(); done !== undefined; done = this.#done.shift()) {
@@ -150,11 +160,12 @@ export class Drain {
         isChanged = true;
         turnsWithoutRequest = 0;
       }
+      hasWorked ||= isChanged;
       if (this.#done.length > 0) continue;
       if (this.#flights.count === 0) {
         const dueMs = this.nextDueMs(nowMs);
         // What is due but cannot be done now is left to the next run, rather than tried for ever in this one.
-        if (!mayStart() || !isChanged || dueMs === null || dueMs > nowMs) return;
+        if (!mayStart() || !isChanged || dueMs === null || dueMs > nowMs) return hasWorked;
         turnsWithoutRequest += 1;
         // A fault of ours: the same thing is done for ever. Others must get their turn, and somebody has to hear of it.
         if (turnsWithoutRequest > TURNS_WITHOUT_REQUEST_MAX) throw new Error("destinations change and nothing is sent");
@@ -168,6 +179,7 @@ export class Drain {
       const safetyMs = isSafe ? null : beganMs + SAFETY_AFTER_MS;
       await this.#news(safetyMs === null ? dueMs : Math.min(dueMs ?? safetyMs, safetyMs), nowMs);
     }
+    return hasWorked;
   }
 
   /** Records an outcome and begins what may be begun after it, in one transaction. */
@@ -242,4 +254,9 @@ export class Drain {
     if (timer !== null) clearTimeout(timer);
     this.#announce = null;
   }
+}
+
+/** How long the next run waits after so many in a row that came to nothing. */
+function restMs(runs: number): number {
+  return runs <= 0 ? 0 : Math.min(REST_MAX_MS, REST_MIN_MS * 2 ** (runs - 1));
 }

@@ -25,7 +25,12 @@ export function redriveEvent(
   job: string | null,
 ): boolean {
   const place = placeOf(log, destination, head);
-  const isReopened = job === null && place.state === "expired" && !head.erased;
+  if (head.erased) {
+    // There is nothing to send; one that is dead all the same is put right.
+    if (place.state === "dead") eraseAt(log, destination, head);
+    return false;
+  }
+  const isReopened = job === null && place.state === "expired";
   if (place.state !== "dead" && !isReopened) return false;
   removeDead(log, destination.name, head.seq);
   putBack(log, destination, head, { nowMs, job, isReplay: false, attempts: place.letter?.attempts ?? "" });
@@ -95,10 +100,17 @@ function closeExpired(log: Log, destination: Destination, { seq }: EventHead, { 
   log.dead.insert(destination.name, row);
 }
 
-/** Gives an event of the backlog up by hand [V15]. */
+/**
+ * Gives an event of the backlog up by hand [V15]. One that was erased before the destination began (`from: "oldest"`) has
+ * nothing to be redriven: it ends as erased [X6].
+ */
 export function giveUpByHand(log: Log, destination: Destination, head: EventHead, nowMs: number): boolean {
   const place = placeOf(log, destination, head);
   if (!isInBacklog(place)) return false;
+  if (head.erased) {
+    eraseAt(log, destination, head);
+    return true;
+  }
   leaveBacklog(log, destination, head, place);
   const { deadLetterTtlSeconds } = destination;
   const history = {

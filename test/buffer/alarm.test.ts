@@ -239,6 +239,27 @@ describe("a run", () => {
     expect(origin.ids()).toEqual(["in:evt_1"]);
   });
 
+  test("[V50] something is due and nothing comes of it: after ten such runs the next ones wait", async () => {
+    const origin = new Origin();
+    const tenant = await Tenant.create();
+    await tenant.accept("evt_1");
+    const lines = vi.spyOn(console, "error").mockReturnValue();
+    const step = vi.spyOn(Destination.prototype, "step").mockReturnValue({ begun: [], changed: false });
+    const rests: number[] = [];
+    for (let run = 0; run < 13; run += 1) {
+      await tenant.runAlarm();
+      const atMs = (await tenant.alarmAtMs()) ?? 0;
+      rests.push(atMs - Date.now());
+      vi.setSystemTime(atMs);
+    }
+    expect(rests).toEqual([...Array.from({ length: 10 }, () => 1), 1_000, 2_000, 4_000]);
+    expect(lines).toHaveBeenCalledTimes(1);
+    step.mockRestore();
+    await tenant.settle();
+    expect(origin.ids()).toEqual(["in:evt_1"]);
+    expect((await tenant.alarmAtMs()) ?? 0).toBeGreaterThan(Date.now() + 3_600_000);
+  });
+
   test("[V20](d) [FR 71] starts at most 40 requests and hands over: a long backlog is drained with nobody's help", async () => {
     const origin = new Origin();
     const tenant = await Tenant.create({

@@ -1,5 +1,6 @@
 /** Sequences that once went wrong: each is tried first, whatever the seed. */
 import type { Command } from "./commands.ts";
+import { START } from "./settings.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -84,5 +85,22 @@ export const found: readonly (readonly Command[])[] = [
       ],
       end: "answer",
     },
+  ],
+  // A destination that began with the oldest has yet to meet what was erased before: erasing that once more moves nothing.
+  [
+    { kind: "accept", count: 1, type: "x" },
+    { kind: "erase", at: 0 },
+    { kind: "reconfigure", shape: { ...START, some: false } },
+    { kind: "reconfigure", shape: { ...START, fromOldest: true } },
+    { kind: "erase", at: 0 },
+  ],
+  // One of these was given up and redriven: without bytes it was due for ever.
+  [
+    { kind: "accept", count: 1, type: "x" },
+    { kind: "erase", at: 0 },
+    { kind: "reconfigure", shape: { ...START, some: false } },
+    { kind: "reconfigure", shape: { ...START, fromOldest: true } },
+    { kind: "give-up", destination: "some", at: 0 },
+    { kind: "redrive", destination: "some", at: 0 },
   ],
 ];

@@ -39,9 +39,10 @@ export function placeAfter(command: Command, meant: Meant | null, id: string, na
         ? becomes("backlog", "delivered")
         : becomes("backlog", "delivered", "filtered", "not-offered");
     case "erase":
-      return becomes("erased", "backlog", "dead");
+      // A destination that has begun with the oldest since meets what is erased already by itself.
+      return meant.isErased ? before : becomes("erased", "backlog", "dead");
     case "give-up":
-      return becomes("dead", "backlog");
+      return becomes(meant.isErased ? "erased" : "dead", "backlog");
     default:
       return before;
   }

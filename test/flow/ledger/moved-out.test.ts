@@ -105,3 +105,46 @@ test("[V20] [X6] an erased event that alone fills the gap before what is settled
   expect(new Set(origin.ids())).toEqual(new Set(["in:evt_0", "in:evt_1", "in:evt_3", "in:evt_4"]));
   expect(await tenant.ledger()).toMatchObject({ offered: 5, delivered: 4, erased: 1, backlog: 0 });
 });
+
+/** As a store may hold it that knows of no erasure at this place. */
+const ERASED_BEHIND_ITS_BACK =
+  "UPDATE body_2 SET body = NULL, headers = '', erased_at_ms = 1 WHERE event_id = 'in:evt_1'";
+
+test("[X6] [X2] a dead letter without bytes is not put back by a redrive: it ends as erased", async () => {
+  const origin = new Origin();
+  const tenant = await Tenant.create();
+  await tenant.accept("evt_1");
+  await tenant.admin("POST", "/events/in:evt_1/dead-letter");
+  await tenant.sql(ERASED_BEHIND_ITS_BACK);
+  await tenant.admin("POST", "/dead-letters/redrive", { destination: "origin", ids: ["in:evt_1"] });
+  expect(await tenant.ledger()).toMatchObject({ dead: 0, backlog: 0, erased: 1 });
+  expect(isBalanced(await tenant.stats())).toBe(true);
+  await tenant.settle();
+  expect(origin.requests).toEqual([]);
+});
+
+test("[X6] [V50] a set-aside event without bytes is not due for ever: it ends as erased", async () => {
+  const origin = new Origin();
+  const tenant = await Tenant.create();
+  await tenant.accept("evt_1");
+  await tenant.admin("POST", "/events/in:evt_1/dead-letter");
+  await tenant.admin("POST", "/dead-letters/redrive", { destination: "origin", ids: ["in:evt_1"] });
+  expect(await tenant.ledger()).toMatchObject({ backlog: 1, retrying: 1 });
+  await tenant.sql(ERASED_BEHIND_ITS_BACK);
+  expect(await tenant.runFor(HOUR_MS)).toBeLessThan(3);
+  expect(await tenant.ledger()).toMatchObject({ dead: 0, backlog: 0, erased: 1 });
+  expect(isBalanced(await tenant.stats())).toBe(true);
+  expect(origin.requests).toEqual([]);
+});
+
+test("[X6] [V15] an event that was erased before its destination began, and is given up, ends as erased and not as dead", async () => {
+  new Origin();
+  const tenant = await Tenant.create();
+  await tenant.accept("evt_1");
+  await tenant.admin("POST", "/events/erase", { ids: ["in:evt_1"] });
+  await tenant.reconfigure({
+    destinations: { origin: http(), late: { ...http("origin.test"), from: "oldest" } },
+  });
+  expect((await tenant.admin("POST", "/events/in:evt_1/dead-letter", { destination: "late" })).status).toBe(200);
+  expect((await tenant.stats()).destinations.late).toMatchObject({ offered: 1, dead: 0, backlog: 0, erased: 1 });
+});
