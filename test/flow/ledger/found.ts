@@ -103,4 +103,12 @@ export const found: readonly (readonly Command[])[] = [
     { kind: "give-up", destination: "some", at: 0 },
     { kind: "redrive", destination: "some", at: 0 },
   ],
+  // Random sequences seldom come to it: what was there before a destination began is replayed to it.
+  [
+    { kind: "reconfigure", shape: { ...START, some: false } },
+    { kind: "accept", count: 1, type: "x" },
+    { kind: "reconfigure", shape: START },
+    { kind: "replay", destination: "some", at: 0 },
+    { kind: "run" },
+  ],
 ];
