@@ -1,10 +1,11 @@
-/** The Worker of `npm run bench:verify`: verifies one request as often as it is asked to, in one of two ways. */
+/** The Worker of `npm run bench:verify`: verifies one request as often as it is asked to, in one of three ways. */
 import { providerRow } from "../../../src/providers/catalogue.ts";
 import { type Arrival, type VerifySource, verify } from "../../../src/providers/verify.ts";
 
 /** What a run is told: the request as its provider would send it, and which way it is verified. */
 export interface Run {
-  readonly way: "bare" | "ours";
+  /** `reads`: as bare, and the headers that the scheme names are read from the request before. */
+  readonly way: "bare" | "reads" | "ours";
   readonly count: number;
   readonly provider: string;
   readonly secret: string;
@@ -18,17 +19,20 @@ export interface Run {
 export default {
   async fetch(request: Request): Promise<Response> {
     const run = (await request.json()) as Run;
-    const isGenuine = await (run.way === "bare" ? bareWay(run) : ourWay(run));
+    const isGenuine = await (run.way === "ours" ? ourWay(run) : bareWay(run));
     return isGenuine ? new Response("genuine") : new Response("not genuine", { status: 500 });
   },
 };
 
-async function bareWay({ bare, count }: Run): Promise<boolean> {
+async function bareWay({ bare, count, headers, way }: Run): Promise<boolean> {
+  const names = way === "reads" ? Object.keys(headers) : [];
+  const request = new Headers(headers);
   const algorithm = { name: "HMAC", hash: "SHA-256" };
   const key = await crypto.subtle.importKey("raw", Uint8Array.fromBase64(bare.key), algorithm, false, ["verify"]);
   const signed = Uint8Array.fromBase64(bare.signed);
   const signature = Uint8Array.fromBase64(bare.signature);
   for (let i = 0; i < count; i++) {
+    for (const name of names) if (request.get(name) === null) return false;
     if (!(await crypto.subtle.verify("HMAC", key, signature, signed))) return false;
   }
   return true;
