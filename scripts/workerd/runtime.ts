@@ -39,7 +39,7 @@ export async function startRuntime(worker: WorkerDescription, dir: string): Prom
   mkdirSync(stateDir, { recursive: true });
   for (const file of runtimeConfig(worker, stateDir)) writeFileSync(join(dir, file.name), file.text);
 
-  const child = spawn(BINARY, ["serve", ...(process.env.INSPECT ? [`-i127.0.0.1:${process.env.INSPECT}`] : []), "--control-fd=3", join(dir, "config.capnp")], {
+  const child = spawn(BINARY, ["serve", "--control-fd=3", join(dir, "config.capnp")], {
     stdio: ["ignore", "pipe", "pipe", "pipe"],
   });
   running.add(child);
