@@ -27,8 +27,9 @@ export function redriveEvent(
   const place = placeOf(log, destination, head);
   if (head.erased) {
     // There is nothing to send; one that is dead all the same is put right.
-    if (place.state === "dead") eraseAt(log, destination, head);
-    return false;
+    if (place.state !== "dead") return false;
+    eraseAt(log, destination, head);
+    return true;
   }
   const isReopened = job === null && place.state === "expired";
   if (place.state !== "dead" && !isReopened) return false;
