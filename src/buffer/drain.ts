@@ -143,7 +143,7 @@ export class Drain {
       const take = (destination: Destination, answered: Answered | null): void => {
         const stepped = this.#step(destination, answered, mayStart() ? requestsLeft : 0, nowMs);
         requestsLeft -= stepped.begun;
-        isChanged ||= stepped.changed || stepped.begun > 0;
+        isChanged ||= stepped.changed;
         if (answered !== null || stepped.begun > 0) turnsWithoutRequest = 0;
       };
       for (let done = this.#done.shift(); done !== undefined; done = this.#done.shift()) {

@@ -14,6 +14,18 @@ afterEach(() => {
   stopClock();
 });
 
+/** How long the alarm waits after each of so many runs, one after the other. */
+async function restsAfter(tenant: Tenant, runs: number): Promise<number[]> {
+  const rests: number[] = [];
+  for (let run = 0; run < runs; run += 1) {
+    await tenant.runAlarm();
+    const atMs = (await tenant.alarmAtMs()) ?? 0;
+    rests.push(atMs - Date.now());
+    vi.setSystemTime(atMs);
+  }
+  return rests;
+}
+
 describe("who sets it", () => {
   test("[V20](a) the alarm is set with the event, once for many, and never pushed away", async () => {
     new Origin();
@@ -222,14 +234,7 @@ describe("a run", () => {
     await tenant.accept("evt_1");
     const lines = vi.spyOn(console, "error").mockReturnValue();
     const step = vi.spyOn(Destination.prototype, "step").mockReturnValue({ begun: [], changed: true });
-    const rests: number[] = [];
-    for (let run = 0; run < 3; run += 1) {
-      await tenant.runAlarm();
-      const atMs = (await tenant.alarmAtMs()) ?? 0;
-      rests.push(atMs - Date.now());
-      vi.setSystemTime(atMs);
-    }
-    expect(rests).toEqual([1_000, 2_000, 4_000]);
+    expect(await restsAfter(tenant, 3)).toEqual([1_000, 2_000, 4_000]);
     expect(lines.mock.calls.map(([line]) => JSON.parse(String(line)))).toContainEqual({
       event: "run-failed",
       reason: "destinations change and nothing is sent",
@@ -245,14 +250,7 @@ describe("a run", () => {
     await tenant.accept("evt_1");
     const lines = vi.spyOn(console, "error").mockReturnValue();
     const step = vi.spyOn(Destination.prototype, "step").mockReturnValue({ begun: [], changed: false });
-    const rests: number[] = [];
-    for (let run = 0; run < 13; run += 1) {
-      await tenant.runAlarm();
-      const atMs = (await tenant.alarmAtMs()) ?? 0;
-      rests.push(atMs - Date.now());
-      vi.setSystemTime(atMs);
-    }
-    expect(rests).toEqual([...Array.from({ length: 10 }, () => 1), 1_000, 2_000, 4_000]);
+    expect(await restsAfter(tenant, 13)).toEqual([...Array.from({ length: 10 }, () => 1), 1_000, 2_000, 4_000]);
     expect(lines).toHaveBeenCalledTimes(1);
     step.mockRestore();
     await tenant.settle();
